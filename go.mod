@@ -1,0 +1,5 @@
+module github.com/kubernetes-csi/csi-proxy/v2
+
+go 1.25.0
+
+require golang.org/x/sys v0.50.0

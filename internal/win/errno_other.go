@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !windows
+
+package win
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// Errno is a Win32 code. Off Windows it behaves as syscall.Errno does there.
+type Errno uint32
+
+func (e Errno) Error() string {
+	if s, ok := errnoTexts[e]; ok {
+		return s
+	}
+	return fmt.Sprintf("winapi error #%d", uint32(e))
+}
+
+// Is groups codes as syscall.Errno does on Windows, where 53 counts as not
+// existing too.
+func (e Errno) Is(target error) bool {
+	switch target {
+	case fs.ErrPermission:
+		return e == ERROR_ACCESS_DENIED
+	case fs.ErrExist:
+		return e == ERROR_ALREADY_EXISTS || e == ERROR_DIR_NOT_EMPTY || e == ERROR_FILE_EXISTS
+	case fs.ErrNotExist:
+		return e == ERROR_FILE_NOT_FOUND || e == ERROR_PATH_NOT_FOUND || e == ERROR_BAD_NETPATH
+	case errors.ErrUnsupported:
+		return e == ERROR_NOT_SUPPORTED || e == ERROR_CALL_NOT_IMPLEMENTED
+	}
+	return false
+}
+
+// The English texts of Windows for the codes that clients meet.
+var errnoTexts = map[Errno]string{
+	ERROR_INVALID_FUNCTION:            "Incorrect function.",
+	ERROR_FILE_NOT_FOUND:              "The system cannot find the file specified.",
+	ERROR_PATH_NOT_FOUND:              "The system cannot find the path specified.",
+	ERROR_ACCESS_DENIED:               "Access is denied.",
+	ERROR_INVALID_HANDLE:              "The handle is invalid.",
+	ERROR_WRITE_PROTECT:               "The media is write protected.",
+	ERROR_NOT_READY:                   "The device is not ready.",
+	ERROR_CRC:                         "Data error (cyclic redundancy check).",
+	ERROR_SHARING_VIOLATION:           "The process cannot access the file because it is being used by another process.",
+	ERROR_NOT_SUPPORTED:               "The request is not supported.",
+	ERROR_BAD_NETPATH:                 "The network path was not found.",
+	ERROR_UNEXP_NET_ERR:               "An unexpected network error occurred.",
+	ERROR_NETNAME_DELETED:             "The specified network name is no longer available.",
+	ERROR_BAD_NET_NAME:                "The network name cannot be found.",
+	ERROR_INVALID_PARAMETER:           "The parameter is incorrect.",
+	ERROR_DISK_FULL:                   "There is not enough space on the disk.",
+	ERROR_SEM_TIMEOUT:                 "The semaphore timeout period has expired.",
+	ERROR_INVALID_NAME:                "The filename, directory name, or volume label syntax is incorrect.",
+	ERROR_DIR_NOT_EMPTY:               "The directory is not empty.",
+	ERROR_BUSY:                        "The requested resource is in use.",
+	ERROR_ALREADY_EXISTS:              "Cannot create a file when that file already exists.",
+	ERROR_FILENAME_EXCED_RANGE:        "The filename or extension is too long.",
+	ERROR_MORE_DATA:                   "More data is available.",
+	ERROR_DIRECTORY:                   "The directory name is invalid.",
+	ERROR_NO_SUCH_DEVICE:              "A device which does not exist was specified.",
+	ERROR_UNRECOGNIZED_VOLUME:         "The volume does not contain a recognized file system.",
+	ERROR_IO_DEVICE:                   "The request could not be performed because of an I/O device error.",
+	ERROR_DEVICE_NOT_CONNECTED:        "The device is not connected.",
+	ERROR_NOT_FOUND:                   "Element not found.",
+	ERROR_SESSION_CREDENTIAL_CONFLICT: "Multiple connections to a server or shared resource by the same user, using more than one user name, are not allowed.",
+	ERROR_LOGON_FAILURE:               "The user name or password is incorrect.",
+	ERROR_FILE_CORRUPT:                "The file or directory is corrupted and unreadable.",
+	ERROR_CANT_RESOLVE_FILENAME:       "The name of the file cannot be resolved by the system.",
+	ERROR_NOT_A_REPARSE_POINT:         "The file or directory is not a reparse point.",
+}
