@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simhost
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
+)
+
+// Node is a simulated Windows node. It is safe for concurrent use: one lock
+// guards the whole model, and no method holds it while it waits.
+type Node struct {
+	host *win.Host // decorated: counts, faults, latency
+
+	mu       sync.Mutex
+	switches Switches
+	build    uint32
+	windows  string // the Windows directory, for example C:\Windows
+	registry map[registryKey]win.RegistryValue
+
+	disks   map[uint32]*disk // attached disks by number
+	volumes map[abi.GUID]*volume
+	letters map[byte]abi.GUID      // drive letters, upper case
+	points  map[string]*mountPoint // the mount manager's folders, by foldPath of text
+
+	attachable []*disk // described but not attached, in order
+	seed       uint64  // of generated GUIDs
+	handles    int     // open handles of all kinds
+
+	wmiCache *wmiCache // the storage provider's view; see wmi.go
+}
+
+// mountPoint is one folder entry of the mount manager's database. It may be
+// stale: its volume or its folder can be gone (windows-api.md 7.2).
+type mountPoint struct {
+	text   string   // canonical folder path with trailing backslash
+	volume abi.GUID // what the database says
+}
+
+// busType is STORAGE_BUS_TYPE (windows-api.md 2.2).
+type busType uint32
+
+// scsiAddress is SCSI_ADDRESS (windows-api.md 3.1).
+type scsiAddress struct {
+	port, path, target, lun uint8
+}
+
+// identifier is one page 83 identifier (windows-api.md 2.3).
+type identifier struct {
+	codeSet, kind, association uint32
+	data                       []byte
+}
+
+// partitionStyle is PARTITION_STYLE as the layout reports it.
+type partitionStyle uint32
+
+const (
+	styleMBR partitionStyle = 0
+	styleGPT partitionStyle = 1
+	styleRAW partitionStyle = 2
+)
+
+// disk is one disk, attached or not.
+type disk struct {
+	name          string // by which the node description attaches it
+	number        uint32
+	interfacePath string
+	present       bool
+
+	bus                       busType
+	vendor, product, revision string
+	serial                    string
+	identifiers               []identifier
+	scsi                      *scsiAddress // nil: IOCTL_SCSI_GET_ADDRESS is not answered
+	nvme                      *nvmeIdentity
+	location                  string // MSFT_Disk.Location
+	pciBus                    uint32 // of the adapter
+	removable                 bool
+
+	size       int64 // what the medium holds
+	knownSize  int64 // what Windows believes until UPDATE_PROPERTIES
+	sectorSize uint32
+
+	offline, readOnly bool
+	offlineReason     uint16 // MSFT_Disk.OfflineReason
+	persistOffline    bool   // the last change was asked to persist
+	boot, system      bool
+	pagefile          bool
+	clustered         bool
+
+	style        partitionStyle
+	id           abi.GUID     // GPT disk id
+	signature    uint32       // MBR
+	usableLength int64        // GPT: as the last layout read or write left it
+	backupHeader int64        // GPT: sector of the backup header on the medium
+	partitions   []*partition // by offset
+
+	media *media
+}
+
+// nvmeIdentity is what NVMe Identify answers beside the descriptors.
+type nvmeIdentity struct {
+	serial, model, firmware string
+	namespace               uint32
+	eui64                   []byte // 8 bytes or nil
+	nguid                   []byte // 16 bytes or nil
+	vendorArea              []byte // bytes 3072… of Identify Controller
+}
+
+// partition is one entry of a disk's layout.
+type partition struct {
+	number     uint32
+	offset     int64
+	length     int64
+	gptType    abi.GUID
+	mbrType    uint8
+	active     bool
+	id         abi.GUID // GPT PartitionId; MBR: the extended layout's id
+	name       string
+	attributes uint64
+	volume     *volume // nil: none (MSR, EFI, recovery) or not arrived
+}
+
+// extent is a stretch of a disk that belongs to a volume.
+type extent struct {
+	disk   *disk
+	offset int64
+	length int64
+}
+
+// volume is one volume of the mount manager.
+type volume struct {
+	id      abi.GUID
+	extents []extent
+	present bool // its device answers: arrived, disk present and online
+
+	fs         string // "NTFS", "ReFS", "FAT32" …; "" is RAW
+	label      string
+	fsSerial   uint32
+	fsSize     int64 // bytes that the file system covers
+	used       int64
+	unitSize   uint32    // allocation unit
+	state      win.Errno // what GetVolumeInformation answers instead, 0: nothing
+	flags      uint32    // file system flags beside those of the type
+	arrives    time.Time // zero: has arrived
+	clustered  bool
+	flushError win.Errno
+
+	tree *tree // files of a mounted file system; nil on RAW
+}
+
+// volumeName is the name with which a volume's root begins.
+func volumeName(id abi.GUID) string { return `\\?\Volume{` + id.String() + `}\` }
+
+// name is the volume's name, \\?\Volume{guid}\.
+func (v *volume) name() string { return volumeName(v.id) }
+
+// online reports whether the volume's device answers at all.
+func (v *volume) online(now time.Time) bool {
+	if !v.present || now.Before(v.arrives) {
+		return false
+	}
+	for _, e := range v.extents {
+		if !e.disk.present || e.disk.offline {
+			return false
+		}
+	}
+	return true
+}
+
+// readOnly reports whether one of the volume's disks refuses writes.
+func (v *volume) readOnly() bool {
+	return slices.ContainsFunc(v.extents, func(e extent) bool { return e.disk.readOnly })
+}
+
+// length is the size of the volume's device in bytes, which a file system may
+// not fill.
+func (v *volume) length() int64 {
+	var n int64
+	for _, e := range v.extents {
+		n += e.length
+	}
+	return n
+}
+
+// parseVolumeName reads \\?\Volume{guid} or \\.\Volume{guid}, with or without
+// trailing backslash, in any case.
+func parseVolumeName(name string) (abi.GUID, bool) {
+	const prefix = `\\?\Volume`
+	name = strings.TrimSuffix(name, `\`)
+	if strings.HasPrefix(name, `\\.\`) {
+		name = `\\?\` + name[4:]
+	}
+	if len(name) != len(prefix)+38 || !strings.EqualFold(name[:len(prefix)], prefix) || name[len(prefix)] != '{' {
+		return abi.GUID{}, false
+	}
+	id, err := abi.ParseGUID(name[len(prefix):])
+	return id, err == nil
+}
+
+// The lookups below, as all methods with a lower-case name, need n.mu.
+
+// volumeByName finds a volume whose device answers, by \\?\Volume{guid}\.
+func (n *Node) volumeByName(name string) (*volume, bool) {
+	id, ok := parseVolumeName(name)
+	if !ok {
+		return nil, false
+	}
+	return n.volumeByID(id)
+}
+
+// volumeByID finds a volume whose device answers.
+func (n *Node) volumeByID(id abi.GUID) (*volume, bool) {
+	v, ok := n.volumes[id]
+	if !ok || !v.online(time.Now()) {
+		return nil, false
+	}
+	return v, true
+}
+
+// volumeByLetter finds the volume of a drive letter.
+func (n *Node) volumeByLetter(letter byte) (*volume, bool) {
+	if 'a' <= letter && letter <= 'z' {
+		letter -= 'a' - 'A'
+	}
+	id, ok := n.letters[letter]
+	if !ok {
+		return nil, false
+	}
+	return n.volumeByID(id)
+}
+
+// diskByNumber finds an attached disk.
+func (n *Node) diskByNumber(number uint32) (*disk, bool) {
+	d, ok := n.disks[number]
+	return d, ok
+}
+
+// diskByPath finds an attached disk by its interface path.
+func (n *Node) diskByPath(path string) (*disk, bool) {
+	for _, d := range n.disks {
+		if strings.EqualFold(d.interfacePath, path) {
+			return d, true
+		}
+	}
+	return nil, false
+}
+
+// sortedDisks are the attached disks by number.
+func (n *Node) sortedDisks() []*disk {
+	disks := make([]*disk, 0, len(n.disks))
+	for _, d := range n.disks {
+		disks = append(disks, d)
+	}
+	slices.SortFunc(disks, func(a, b *disk) int { return int(int64(a.number) - int64(b.number)) })
+	return disks
+}
+
+// sortedVolumes are the volumes whose device answers, by name.
+func (n *Node) sortedVolumes() []*volume {
+	now := time.Now()
+	var volumes []*volume
+	for _, v := range n.volumes {
+		if v.online(now) {
+			volumes = append(volumes, v)
+		}
+	}
+	slices.SortFunc(volumes, func(a, b *volume) int { return strings.Compare(a.name(), b.name()) })
+	return volumes
+}
+
+// volumesOf are the answering volumes with an extent on a disk, by offset.
+func (n *Node) volumesOf(d *disk) []*volume {
+	var volumes []*volume
+	for _, p := range d.partitions {
+		if p.volume != nil && p.volume.online(time.Now()) {
+			volumes = append(volumes, p.volume)
+		}
+	}
+	return volumes
+}
+
+// partitionOf is the first partition that a volume lies on, or nil.
+func (v *volume) partitionOf() (*disk, *partition) {
+	for _, e := range v.extents {
+		for _, p := range e.disk.partitions {
+			if p.volume == v {
+				return e.disk, p
+			}
+		}
+	}
+	return nil, nil
+}
+
+// foldPath is the key under which the mount manager's folders are kept: upper
+// case, one trailing backslash.
+func foldPath(path string) string {
+	return strings.ToUpper(strings.TrimSuffix(path, `\`)) + `\`
+}
+
+// opened and closed count handles of every kind.
+func (n *Node) opened() { n.handles++ }
+
+func (n *Node) closed() {
+	n.handles--
+	if n.handles < 0 {
+		panic(fmt.Sprintf("simhost: %d handles", n.handles))
+	}
+}
+
+// registryKey names a value below HKEY_LOCAL_MACHINE, folded to upper case.
+type registryKey struct{ key, name string }
