@@ -2,4 +2,4 @@ module github.com/kubernetes-csi/csi-proxy/v2
 
 go 1.25.0
 
-require golang.org/x/sys v0.50.0
+require golang.org/x/sys v0.47.0
