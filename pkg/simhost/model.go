@@ -29,9 +29,12 @@ type Node struct {
 	letters map[byte]abi.GUID      // drive letters, upper case
 	points  map[string]*mountPoint // the mount manager's folders, by foldPath of text
 
-	attachable []*disk // described but not attached, in order
-	seed       uint64  // of generated GUIDs
-	handles    int     // open handles of all kinds
+	attachable []*disk       // described but not attached, in order
+	generated  uint64        // GUIDs so far
+	devices    uint32        // \Device\HarddiskVolumeN so far
+	handles    int           // open handles of all kinds
+	arrival    time.Duration // how long a new volume takes to arrive
+	sanPolicy  SANPolicy
 
 	wmiCache *wmiCache // the storage provider's view; see wmi.go
 }
@@ -88,8 +91,9 @@ type disk struct {
 	sectorSize uint32
 
 	offline, readOnly bool
-	offlineReason     uint16 // MSFT_Disk.OfflineReason
-	persistOffline    bool   // the last change was asked to persist
+	offlineReason     uint16      // MSFT_Disk.OfflineReason
+	persistent        *attributes // the last state that was asked to persist
+	volumesUp         bool        // the volume manager has seen the disk online
 	boot, system      bool
 	pagefile          bool
 	clustered         bool
@@ -100,9 +104,14 @@ type disk struct {
 	usableLength int64        // GPT: as the last layout read or write left it
 	backupHeader int64        // GPT: sector of the backup header on the medium
 	partitions   []*partition // by offset
+	msrDue       time.Time    // when Windows makes its reserved partition; zero: done
+	layoutError  win.Errno    // what reading the layout answers instead, 0: nothing
 
 	media *media
 }
+
+// attributes are a disk's state that may outlive the node's restart.
+type attributes struct{ offline, readOnly bool }
 
 // nvmeIdentity is what NVMe Identify answers beside the descriptors.
 type nvmeIdentity struct {
@@ -137,8 +146,10 @@ type extent struct {
 // volume is one volume of the mount manager.
 type volume struct {
 	id      abi.GUID
+	device  uint32 // N of \Device\HarddiskVolumeN
 	extents []extent
-	present bool // its device answers: arrived, disk present and online
+	present bool // its disks are attached
+	vital   bool // Windows runs from it, boots from it or pages to it
 
 	fs         string // "NTFS", "ReFS", "FAT32" …; "" is RAW
 	label      string
@@ -167,7 +178,7 @@ func (v *volume) online(now time.Time) bool {
 		return false
 	}
 	for _, e := range v.extents {
-		if !e.disk.present || e.disk.offline {
+		if !e.disk.present || !e.disk.volumesUp {
 			return false
 		}
 	}

@@ -2,6 +2,170 @@
 
 package simhost
 
-// Switches put facts about Windows that nobody has verified into their other
-// position. The zero value is the position that is expected.
-type Switches struct{}
+import (
+	"fmt"
+	"reflect"
+)
+
+// Switches put facts about Windows that nobody has verified, and that code
+// rests on, into their other position. The zero value is the position that is
+// expected. Code must be safe in every position; where it cannot work it must
+// fail without destroying anything.
+type Switches struct {
+	// BlankDisk is how an uninitialised disk's layout reads (windows-api.md
+	// 5.3 step 2): style RAW; or style MBR, without entries or with four empty
+	// ones.
+	BlankDisk BlankDisk `json:"blankDisk,omitempty"`
+
+	// WholeDiskNumber makes IOCTL_STORAGE_GET_DEVICE_NUMBER answer partition
+	// number 0xFFFFFFFF for a whole disk instead of 0 (windows-api.md 1.2).
+	WholeDiskNumber bool `json:"wholeDiskNumber,omitempty"`
+
+	// AttributesVersion16 makes IOCTL_DISK_SET_DISK_ATTRIBUTES want the Version
+	// that its page names, sizeof(GET_DISK_ATTRIBUTES), instead of
+	// sizeof(SET_DISK_ATTRIBUTES), which working programs pass (windows-api.md
+	// 4 and 16.7).
+	AttributesVersion16 bool `json:"attributesVersion16,omitempty"`
+
+	// UsableLengthRenewed renews the layout's UsableLength of a grown GPT disk
+	// at IOCTL_DISK_UPDATE_PROPERTIES already. Else it stays old until the
+	// table is next written (windows-api.md 7.11 step 1).
+	UsableLengthRenewed bool `json:"usableLengthRenewed,omitempty"`
+
+	// GrowPartitionRefused makes IOCTL_DISK_GROW_PARTITION answer
+	// ERROR_INVALID_PARAMETER, so that growth must go through WMI (design.md 4).
+	GrowPartitionRefused bool `json:"growPartitionRefused,omitempty"`
+
+	// MSR is when and where Windows makes its reserved partition after
+	// Initialize (windows-api.md 5.3 step 5).
+	MSR MSR `json:"msr,omitempty"`
+
+	// LargeMSR gives the reserved partition the sizes of older systems, 32 and
+	// 128 MiB (windows-api.md 5.3 step 5).
+	LargeMSR bool `json:"largeMSR,omitempty"`
+
+	// MountManagerID is the form of the unique ids that
+	// IOCTL_MOUNTMGR_QUERY_POINTS answers.
+	MountManagerID MountManagerID `json:"mountManagerID,omitempty"`
+
+	// StaleHandle is what a handle answers whose disk has gone.
+	StaleHandle StaleHandle `json:"staleHandle,omitempty"`
+
+	// NVMeWithoutAddress makes IOCTL_SCSI_GET_ADDRESS fail on NVMe disks
+	// (windows-api.md 3.1).
+	NVMeWithoutAddress bool `json:"nvmeWithoutAddress,omitempty"`
+
+	// OfflineVolumeNotReady makes opening a volume of an offline disk answer
+	// ERROR_NOT_READY instead of ERROR_FILE_NOT_FOUND (windows-api.md 7.1).
+	OfflineVolumeNotReady bool `json:"offlineVolumeNotReady,omitempty"`
+
+	// PlainDirectoryInvalid makes GetVolumeNameForVolumeMountPoint answer
+	// ERROR_INVALID_PARAMETER for a plain directory instead of
+	// ERROR_NOT_A_REPARSE_POINT, and the reverse for a junction or link
+	// (windows-api.md 7.3).
+	PlainDirectoryInvalid bool `json:"plainDirectoryInvalid,omitempty"`
+
+	// DeletePointSilent makes DeleteVolumeMountPoint succeed on a directory
+	// that is no mount point, as its page says (windows-api.md 7.4).
+	DeletePointSilent bool `json:"deletePointSilent,omitempty"`
+
+	// LockedVolumeFVE makes a volume that BitLocker has locked answer what it
+	// answers in the field, ERROR_NOT_READY, instead of ERROR_ACCESS_DENIED
+	// (windows-api.md 7.6).
+	LockedVolumeFVE bool `json:"lockedVolumeFVE,omitempty"`
+
+	// VolumeNumberRefused makes IOCTL_STORAGE_GET_DEVICE_NUMBER fail on volume
+	// handles of simple volumes too (windows-api.md 1.2).
+	VolumeNumberRefused bool `json:"volumeNumberRefused,omitempty"`
+
+	// ClusteredCodeUnknown makes IOCTL_VOLUME_IS_CLUSTERED answer
+	// ERROR_INVALID_FUNCTION instead of ERROR_GEN_FAILURE for a volume that is
+	// not clustered. Neither is documented.
+	ClusteredCodeUnknown bool `json:"clusteredCodeUnknown,omitempty"`
+}
+
+// BlankDisk is how the layout of an uninitialised disk reads.
+type BlankDisk int
+
+// Positions of Switches.BlankDisk.
+const (
+	BlankDiskRAW         BlankDisk = iota
+	BlankDiskMBR                   // MBR without entries
+	BlankDiskMBRWithFour           // MBR with four empty entries
+)
+
+// MSR is when and where Windows makes its reserved partition.
+type MSR int
+
+// Positions of Switches.MSR.
+const (
+	MSRFirst        MSR = iota // at once, as partition 1
+	MSRLate                    // a while after Initialize, as volumes arrive
+	MSRNever                   // not at all
+	MSRNumberedLast            // at once, with the highest number
+)
+
+// MountManagerID is a form of the mount manager's unique ids.
+type MountManagerID int
+
+// Positions of Switches.MountManagerID.
+const (
+	// MountManagerPartition: "DMIO:ID:" and the partition's GUID on GPT, disk
+	// signature and offset on MBR.
+	MountManagerPartition MountManagerID = iota
+	// MountManagerOpaque: bytes that tell nothing, as of a volume manager of
+	// another maker.
+	MountManagerOpaque
+)
+
+// StaleHandle is what a handle answers whose disk has gone.
+type StaleHandle int
+
+// Positions of Switches.StaleHandle.
+const (
+	StaleNoSuchDevice StaleHandle = iota // ERROR_NO_SUCH_DEVICE
+	StaleNotConnected                    // ERROR_DEVICE_NOT_CONNECTED
+	StaleNotReady                        // ERROR_NOT_READY
+)
+
+// positions is how many a switch has that is no bool.
+var positions = map[reflect.Type]int{
+	reflect.TypeFor[BlankDisk]():      3,
+	reflect.TypeFor[MSR]():            4,
+	reflect.TypeFor[MountManagerID](): 2,
+	reflect.TypeFor[StaleHandle]():    3,
+}
+
+// Switch is one switch in one of its other positions.
+type Switch struct {
+	Name     string // for example "BlankDisk=1"
+	Switches Switches
+}
+
+// AllSwitches lists every switch in each position but the expected one, alone.
+// Tests run once with each.
+func AllSwitches() []Switch {
+	var all []Switch
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[Switches]()) {
+		all = append(all, flips(field)...)
+	}
+	return all
+}
+
+// flips are the other positions of one switch.
+func flips(field reflect.StructField) []Switch {
+	var flipped []Switch
+	add := func(name string, set func(reflect.Value)) {
+		s := Switch{Name: name}
+		set(reflect.ValueOf(&s.Switches).Elem().FieldByIndex(field.Index))
+		flipped = append(flipped, s)
+	}
+	if field.Type.Kind() == reflect.Bool {
+		add(field.Name, func(v reflect.Value) { v.SetBool(true) })
+		return flipped
+	}
+	for position := 1; position < positions[field.Type]; position++ {
+		add(fmt.Sprintf("%s=%d", field.Name, position), func(v reflect.Value) { v.SetInt(int64(position)) })
+	}
+	return flipped
+}
