@@ -1,0 +1,64 @@
+# The two commands that matter:
+#   make demo   one disk of each shipped node from attach to detach
+#   make test   everything that needs neither Windows nor Wine
+# Each installs what it needs (on Debian as root) and can be run alone.
+
+GO       ?= go
+MODULES  := . proxy
+TARGETS  := linux/amd64 windows/amd64 windows/arm64
+LINT     := v2.15.0
+export CGO_ENABLED ?= 1
+export GOFLAGS ?= -buildvcs=false
+
+.PHONY: demo test unit cross tidy lint abi-golden test-wine test-windows fuzz build clean
+
+demo:
+	$(GO) run ./proxy/cmd/csi-proxy demo
+
+test: cross tidy unit
+
+# Race detector on; the fuzz targets run their seeds.
+unit:
+	test/require.sh gcc
+	for m in $(MODULES); do (cd $$m && $(GO) test -race ./...) || exit 1; done
+
+# Everything vets and its tests compile for each target; what drivers import
+# also builds elsewhere.
+cross:
+	test/cross.sh $(TARGETS)
+
+# go.mod and go.sum say what the code needs, each module alone.
+tidy:
+	for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) mod tidy -diff) || exit 1; done
+
+lint: .tools/golangci-lint-$(LINT)
+	for m in $(MODULES); do (cd $$m && "$(CURDIR)/.tools/golangci-lint-$(LINT)" run ./...) || exit 1; done
+	for m in $(MODULES); do (cd $$m && GOOS=windows CGO_ENABLED=0 "$(CURDIR)/.tools/golangci-lint-$(LINT)" run ./...) || exit 1; done
+
+.tools/golangci-lint-$(LINT):
+	GOWORK=off GOBIN="$(CURDIR)/.tools" $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT)
+	mv .tools/golangci-lint $@
+
+# The bytes of Windows' structures, from mingw-w64's headers.
+abi-golden:
+	test/require.sh x86_64-w64-mingw32-gcc
+	test/abi-golden/run.sh
+
+# The real windows/amd64 binaries under Wine 10, in a folder kept between runs.
+test-wine:
+	test/wine/run.sh .wine
+
+# On a Windows machine: the suite against Windows itself.
+test-windows:
+	$(GO) test ./...
+
+# Each fuzz target for FUZZTIME.
+FUZZTIME ?= 30s
+fuzz:
+	test/fuzz.sh $(FUZZTIME)
+
+build:
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build -trimpath -o bin/ ./proxy/cmd/csi-proxy
+
+clean:
+	rm -rf bin .wine .tools
