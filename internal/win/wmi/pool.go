@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wmi
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
+)
+
+const (
+	// workers is how many calls run at once. Providers break under many
+	// (windows-api.md 14.8), but a long format must not hold up other disks.
+	workers = 4
+	// spares is how many workers are replaced while they hang.
+	spares = 4
+	// patience is how long one boundary call may take before its worker is
+	// left behind.
+	patience = time.Minute
+)
+
+// A job is one read or method on its way through a worker.
+type job struct {
+	// ctx ends with the caller's, when the caller has its answer, or when the
+	// worker is left behind. From then on no method begins and a read stops.
+	ctx    context.Context
+	cancel context.CancelFunc
+	call   string // for messages: class, or class.method
+	ask    func(*worker) ([]win.Row, error)
+	done   chan outcome // room for the worker's answer and for its loss
+	begun  bool         // the method has been started; guarded by Client.mu
+}
+
+type outcome struct {
+	rows []win.Row
+	err  error
+}
+
+func newJob(ctx context.Context, call string) *job {
+	j := &job{call: call, done: make(chan outcome, 2)}
+	j.ctx, j.cancel = context.WithCancel(ctx)
+	return j
+}
+
+// A hang is a boundary call that did not come back.
+type hang struct {
+	call, in string
+}
+
+func (h hang) String() string { return h.call + " in " + h.in }
+
+// run has a worker do a job and waits for it. When the caller's context ends
+// the job is withdrawn, unless it is a method that has begun.
+func (c *Client) run(ctx context.Context, queue chan *job, j *job) ([]win.Row, error) {
+	defer j.cancel()
+	if err := c.submit(ctx, queue, j); err != nil {
+		return nil, err
+	}
+	select {
+	case o := <-j.done:
+		return o.rows, o.err
+	case <-ctx.Done():
+	}
+	if c.withdraw(j) {
+		return nil, ctx.Err()
+	}
+	o := <-j.done
+	return o.rows, o.err
+}
+
+func (c *Client) submit(ctx context.Context, queue chan *job, j *job) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		changed, err := c.serve(queue)
+		if err != nil {
+			return err
+		}
+		select {
+		case queue <- j:
+			return nil
+		case <-changed:
+		case <-c.closed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// serve sees to it that a queue has workers. The channel closes when they
+// change.
+func (c *Client) serve(queue chan *job) (<-chan struct{}, error) {
+	if c.wmi == nil {
+		return nil, fmt.Errorf("this host has no WMI: %w", errdefs.ErrUnsupported)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.isClosed() {
+		return nil, fmt.Errorf("%w: the host is closed", errdefs.ErrUnavailable)
+	}
+	c.fill()
+	for _, w := range c.slots {
+		if w != nil && (queue == c.reads || queue == w.methods) {
+			return c.changed, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: WMI calls hang: %s", errdefs.ErrUnavailable, c.hanging())
+}
+
+// fill starts the missing workers that may be started. c.mu is held.
+func (c *Client) fill() {
+	running := len(c.lost)
+	for _, w := range c.slots {
+		if w != nil {
+			running++
+		}
+	}
+	for i := range c.slots {
+		if c.slots[i] != nil || running == workers+spares || c.isClosed() {
+			continue
+		}
+		w := &worker{client: c, sessions: map[string]session{}}
+		if i > 0 {
+			w.methods = c.methods
+		}
+		c.slots[i] = w
+		running++
+		go w.serve()
+	}
+}
+
+// hanging names the calls that hang. c.mu is held.
+func (c *Client) hanging() string {
+	var names []string
+	for _, h := range c.lost {
+		names = append(names, h.String())
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+// leaveBehind takes a worker whose boundary call does not come back out of the
+// pool and tells the caller of its job.
+func (c *Client) leaveBehind(w *worker, j *job, in string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, already := c.lost[w]; already || w.job != j {
+		return
+	}
+	c.slots[slices.Index(c.slots[:], w)] = nil
+	c.lost[w] = hang{call: j.call, in: in}
+	c.fill()
+	c.changedSlots()
+	if entry, ok := c.ledger[j]; ok {
+		entry.Lost = true
+		c.ledger[j] = entry
+	}
+	j.cancel()
+	err := fmt.Errorf("%w: WMI has not answered for %s (%s)", errdefs.ErrUnavailable, patience, in)
+	if j.begun {
+		err = fmt.Errorf("%w; the method may still complete", err)
+	}
+	j.done <- outcome{err: err}
+}
+
+// comeBack forgets a worker that has ended.
+func (c *Client) comeBack(w *worker) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.lost[w]; !ok {
+		return
+	}
+	delete(c.lost, w)
+	if !c.isClosed() {
+		c.fill()
+		c.changedSlots()
+	}
+}
+
+func (c *Client) changedSlots() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// assign notes what a worker does; nil for nothing. It reports whether the
+// worker still belongs to the pool.
+func (c *Client) assign(w *worker, j *job) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w.job = j
+	_, lost := c.lost[w]
+	return !lost
+}
