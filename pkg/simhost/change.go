@@ -23,17 +23,6 @@ const (
 	freshNTFSUsed = 14 * mib // what the metadata of a new, small NTFS takes
 )
 
-// Partition types (windows-api.md 5.1).
-var (
-	basicData = abi.GUID{Data1: 0xEBD0A0A2, Data2: 0xB9E5, Data3: 0x4433, Data4: [8]byte{0x87, 0xC0, 0x68, 0xB6, 0xB7, 0x26, 0x99, 0xC7}}
-	msrType   = abi.GUID{Data1: 0xE3C9E316, Data2: 0x0B5C, Data3: 0x4DB8, Data4: [8]byte{0x81, 0x7D, 0xF9, 0x2D, 0xF0, 0x02, 0x15, 0xAE}}
-	efiType   = abi.GUID{Data1: 0xC12A7328, Data2: 0xF81F, Data3: 0x11D2, Data4: [8]byte{0xBA, 0x4B, 0x00, 0xA0, 0xC9, 0x3E, 0xC9, 0x3B}}
-	recovery  = abi.GUID{Data1: 0xDE94BBA4, Data2: 0x06D1, Data3: 0x4D40, Data4: [8]byte{0xA1, 0x6A, 0xBF, 0xD5, 0x01, 0x79, 0xD6, 0xAC}}
-)
-
-// mbrIFS is the MBR type of NTFS and exFAT partitions.
-const mbrIFS = 0x07
-
 // critical reports whether Windows itself lives on the disk.
 func (d *disk) critical() bool { return d.boot || d.system || d.pagefile || d.clustered }
 
@@ -53,19 +42,19 @@ func (d *disk) writable() error {
 // initialise writes an empty partition table onto a disk that has none, and
 // with GPT the reserved partition that Windows makes itself (windows-api.md
 // 5.3 step 5).
-func (n *Node) initialise(d *disk, style partitionStyle) error {
+func (n *Node) initialise(d *disk, style abi.PartitionStyle) error {
 	switch err := d.writable(); {
 	case err == win.ERROR_WRITE_PROTECT:
 		return win.ReturnDiskReadOnly
 	case err != nil:
 		return win.ReturnDiskOffline
-	case d.style != styleRAW:
+	case d.style != abi.PartitionStyleRAW:
 		return win.ReturnAlreadyInitialized
-	case style == styleGPT && d.knownSize < 2*msrEnd(d, n.switches):
+	case style == abi.PartitionStyleGPT && d.knownSize < 2*msrEnd(d, n.switches):
 		return win.ReturnTooSmallForGPT
 	}
 	d.style = style
-	if style == styleMBR {
+	if style == abi.PartitionStyleMBR {
 		d.signature = n.newGUID().Data1
 	} else {
 		d.id = n.newGUID()
@@ -118,7 +107,7 @@ func (n *Node) addReserved(d *disk) {
 	first := firstUsable(int64(d.sectorSize))
 	d.insert(&partition{
 		number: number, offset: first, length: msrEnd(d, n.switches) - first,
-		gptType: msrType, id: n.newGUID(), name: "Microsoft reserved partition",
+		gptType: abi.PARTITION_MSFT_RESERVED_GUID, id: n.newGUID(), name: "Microsoft reserved partition",
 	})
 }
 
@@ -145,7 +134,7 @@ type gap struct{ offset, length int64 }
 // gaps are the aligned stretches of unpartitioned space, by offset.
 func (d *disk) gaps(align int64) []gap {
 	start, end := int64(mib), d.knownSize
-	if d.style == styleGPT {
+	if d.style == abi.PartitionStyleGPT {
 		start, end = firstUsable(int64(d.sectorSize)), lastUsable(d.knownSize, int64(d.sectorSize))
 	}
 	var gaps []gap
@@ -192,7 +181,7 @@ func (n *Node) createPartition(d *disk, want newPartition) (*partition, error) {
 		return nil, win.ReturnDiskReadOnly
 	case err != nil:
 		return nil, win.ReturnDiskOffline
-	case d.style == styleRAW:
+	case d.style == abi.PartitionStyleRAW:
 		return nil, win.ReturnNotInitialized
 	}
 	if !d.msrDue.IsZero() { // Windows reserves its space before it gives any away
@@ -203,13 +192,13 @@ func (n *Node) createPartition(d *disk, want newPartition) (*partition, error) {
 		return nil, err
 	}
 	p := &partition{number: d.freeNumber(), offset: place.offset, length: place.length, attributes: want.attributes, id: n.newGUID()}
-	if d.style == styleGPT {
+	if d.style == abi.PartitionStyleGPT {
 		if p.gptType = want.gptType; p.gptType.IsZero() {
-			p.gptType = basicData
+			p.gptType = abi.PARTITION_BASIC_DATA_GUID
 		}
 		p.name = "Basic data partition"
 	} else if p.mbrType = want.mbrType; p.mbrType == 0 {
-		p.mbrType = mbrIFS
+		p.mbrType = abi.PARTITION_IFS
 	}
 	d.insert(p)
 	d.writeTable()
@@ -251,9 +240,9 @@ func (d *disk) place(want newPartition) (gap, error) {
 
 // holdsData reports whether Windows gives the partition a volume that has a
 // name (windows-api.md 5.1).
-func (p *partition) holdsData(style partitionStyle) bool {
-	if style == styleGPT {
-		return p.gptType == basicData
+func (p *partition) holdsData(style abi.PartitionStyle) bool {
+	if style == abi.PartitionStyleGPT {
+		return p.gptType == abi.PARTITION_BASIC_DATA_GUID
 	}
 	return p.mbrType != 0 && p.mbrType != 0x05 && p.mbrType != 0x0F && p.mbrType != 0xEE
 }
@@ -409,7 +398,7 @@ func (d *disk) growthEnd(at int) int64 {
 	switch {
 	case at+1 < len(d.partitions):
 		return d.partitions[at+1].offset
-	case d.style == styleGPT:
+	case d.style == abi.PartitionStyleGPT:
 		return lastUsable(d.knownSize, int64(d.sectorSize))
 	default:
 		return d.knownSize
@@ -433,20 +422,14 @@ func (n *Node) extendVolume(v *volume, sectors int64) error {
 	return nil
 }
 
-// Attribute bits (windows-api.md 4).
-const (
-	diskOffline  = 1
-	diskReadOnly = 2
-)
-
 // attributes are the disk's attribute bits.
 func (d *disk) attributes() uint64 {
 	var bits uint64
 	if d.offline {
-		bits |= diskOffline
+		bits |= abi.DISK_ATTRIBUTE_OFFLINE
 	}
 	if d.readOnly {
-		bits |= diskReadOnly
+		bits |= abi.DISK_ATTRIBUTE_READ_ONLY
 	}
 	return bits
 }
@@ -454,20 +437,20 @@ func (d *disk) attributes() uint64 {
 // setAttributes changes the bits in mask. Going offline dismounts the disk's
 // volumes at once; coming online shows in them after refresh only.
 func (n *Node) setAttributes(d *disk, bits, mask uint64, persist bool) error {
-	if mask&^(diskOffline|diskReadOnly) != 0 || bits&^mask != 0 {
+	if mask&^(abi.DISK_ATTRIBUTE_OFFLINE|abi.DISK_ATTRIBUTE_READ_ONLY) != 0 || bits&^mask != 0 {
 		return win.ERROR_INVALID_PARAMETER
 	}
 	if bits != 0 && d.critical() {
 		return win.ERROR_ACCESS_DENIED
 	}
-	if mask&diskOffline != 0 {
-		d.offline, d.offlineReason = bits&diskOffline != 0, 0
+	if mask&abi.DISK_ATTRIBUTE_OFFLINE != 0 {
+		d.offline, d.offlineReason = bits&abi.DISK_ATTRIBUTE_OFFLINE != 0, 0
 		if d.offline {
 			d.volumesUp, d.offlineReason = false, offlineByRequest
 		}
 	}
-	if mask&diskReadOnly != 0 {
-		d.readOnly = bits&diskReadOnly != 0
+	if mask&abi.DISK_ATTRIBUTE_READ_ONLY != 0 {
+		d.readOnly = bits&abi.DISK_ATTRIBUTE_READ_ONLY != 0
 	}
 	if persist {
 		d.persistent = &attributes{d.offline, d.readOnly}
@@ -484,7 +467,7 @@ const (
 // refresh makes Windows look at the disk again (IOCTL_DISK_UPDATE_PROPERTIES).
 func (n *Node) refresh(d *disk) {
 	d.knownSize = d.size
-	if d.style == styleGPT && n.switches.UsableLengthRenewed {
+	if d.style == abi.PartitionStyleGPT && n.switches.UsableLengthRenewed {
 		d.usableLength = lastUsable(d.knownSize, int64(d.sectorSize)) - firstUsable(int64(d.sectorSize))
 	}
 	if !d.offline && !d.volumesUp {
@@ -557,7 +540,7 @@ func (n *Node) clean(d *disk) error {
 	d.eraseBackup()
 	d.media.zero(0, mib)
 	d.media.zero(d.knownSize-mib, mib)
-	d.style, d.partitions, d.id, d.signature, d.usableLength, d.msrDue = styleRAW, nil, abi.GUID{}, 0, 0, time.Time{}
+	d.style, d.partitions, d.id, d.signature, d.usableLength, d.msrDue = abi.PartitionStyleRAW, nil, abi.GUID{}, 0, 0, time.Time{}
 	return nil
 }
 

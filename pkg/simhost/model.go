@@ -36,7 +36,7 @@ type Node struct {
 	arrival    time.Duration // how long a new volume takes to arrive
 	sanPolicy  SANPolicy
 
-	wmiCache *wmiCache // the storage provider's view; see wmi.go
+	wmi wmiService // see wmi.go
 }
 
 // mountPoint is one folder entry of the mount manager's database. It may be
@@ -45,9 +45,6 @@ type mountPoint struct {
 	text   string   // canonical folder path with trailing backslash
 	volume abi.GUID // what the database says
 }
-
-// busType is STORAGE_BUS_TYPE (windows-api.md 2.2).
-type busType uint32
 
 // scsiAddress is SCSI_ADDRESS (windows-api.md 3.1).
 type scsiAddress struct {
@@ -60,15 +57,6 @@ type identifier struct {
 	data                       []byte
 }
 
-// partitionStyle is PARTITION_STYLE as the layout reports it.
-type partitionStyle uint32
-
-const (
-	styleMBR partitionStyle = 0
-	styleGPT partitionStyle = 1
-	styleRAW partitionStyle = 2
-)
-
 // disk is one disk, attached or not.
 type disk struct {
 	name          string // by which the node description attaches it
@@ -76,7 +64,7 @@ type disk struct {
 	interfacePath string
 	present       bool
 
-	bus                       busType
+	bus                       abi.BusType
 	vendor, product, revision string
 	serial                    string
 	identifiers               []identifier
@@ -98,7 +86,7 @@ type disk struct {
 	pagefile          bool
 	clustered         bool
 
-	style        partitionStyle
+	style        abi.PartitionStyle
 	id           abi.GUID     // GPT disk id
 	signature    uint32       // MBR
 	usableLength int64        // GPT: as the last layout read or write left it

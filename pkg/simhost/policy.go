@@ -2,6 +2,8 @@
 
 package simhost
 
+import "github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
+
 // SANPolicy says which new disks arrive offline and read-only
 // (MSFT_StorageSetting.NewDiskPolicy, windows-api.md 4).
 type SANPolicy string
@@ -16,29 +18,13 @@ const (
 // offline reports whether a new disk on a bus arrives offline. Buses that
 // machines can share are SCSI, Fibre Channel, RAID, iSCSI and SAS
 // (field-reports.md D13).
-func (p SANPolicy) offline(bus busType) bool {
+func (p SANPolicy) offline(bus abi.BusType) bool {
 	switch p {
 	case OfflineAll:
 		return true
 	case OfflineShared:
-		return bus == busSCSI || bus == busFibre || bus == busRAID || bus == busISCSI || bus == busSAS
+		return bus == abi.BusTypeSCSI || bus == abi.BusTypeFibre || bus == abi.BusTypeRAID || bus == abi.BusTypeISCSI || bus == abi.BusTypeSAS
 	default:
 		return false
 	}
 }
-
-// Bus types (windows-api.md 2.2).
-const (
-	busSCSI    busType = 1
-	busATA     busType = 3
-	busFibre   busType = 6
-	busUSB     busType = 7
-	busRAID    busType = 8
-	busISCSI   busType = 9
-	busSAS     busType = 10
-	busSATA    busType = 11
-	busVirtual busType = 14
-	busFile    busType = 15
-	busSpaces  busType = 16
-	busNVMe    busType = 17
-)

@@ -116,7 +116,7 @@ func mbrSector(signature uint32, entries []mbrEntry) []byte {
 func (d *disk) writeTable() {
 	sector := int64(d.sectorSize)
 	switch d.style {
-	case styleGPT:
+	case abi.PartitionStyleGPT:
 		d.eraseBackup()
 		last := d.knownSize/sector - 1
 		d.backupHeader = last
@@ -128,7 +128,7 @@ func (d *disk) writeTable() {
 		d.media.writeAt(entries, 2*sector)
 		d.media.writeAt(entries, (last-gptSectors(sector))*sector)
 		d.media.writeAt(gptHeader(sector, last, 1, 0, t), last*sector)
-	case styleMBR:
+	case abi.PartitionStyleMBR:
 		if d.superfloppy() {
 			return
 		}
@@ -137,7 +137,7 @@ func (d *disk) writeTable() {
 			entries = append(entries, mbrEntry{p.active, p.mbrType, p.offset / sector, p.length / sector})
 		}
 		d.media.writeAt(mbrSector(d.signature, entries), 0)
-	case styleRAW:
+	case abi.PartitionStyleRAW:
 	}
 }
 
@@ -153,5 +153,5 @@ func (d *disk) eraseBackup() {
 // superfloppy reports whether the disk has a file system and no table: Windows
 // shows one partition that begins at 0.
 func (d *disk) superfloppy() bool {
-	return d.style == styleMBR && len(d.partitions) == 1 && d.partitions[0].offset == 0
+	return d.style == abi.PartitionStyleMBR && len(d.partitions) == 1 && d.partitions[0].offset == 0
 }
