@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# exec.sh PROGRAM [ARGUMENT...]: what "go test -exec" starts a test binary with:
+# $WINE, and a limit for a call that never returns.
+exec timeout --kill-after=5 "${WINE_TEST_LIMIT:-180}" "$WINE" "$@"

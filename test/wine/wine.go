@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package wine is the one place that knows what Wine 10 does otherwise than
+// Windows (wine.md 3), so that the same tests of real calls run on both. It is
+// for tests only.
+package wine
+
+import (
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+)
+
+// Need skips a test of what Wine does not have.
+func Need(t testing.TB, c Capability) {
+	t.Helper()
+	if Running() {
+		t.Skipf("Wine has no %s", c)
+	}
+}
+
+// Capability is something that Windows has and Wine has not.
+type Capability string
+
+// What Wine has not.
+const (
+	// ReparsePoints: CreateSymbolicLinkW says yes and makes nothing,
+	// FSCTL_SET_REPARSE_POINT is not supported.
+	ReparsePoints Capability = "reparse points"
+	// MountFolders: SetVolumeMountPointW is not implemented.
+	MountFolders Capability = "mount folders"
+	// SystemProperties: an enumeration of a WMI object's properties leaves out
+	// __CLASS, __PATH and the like.
+	SystemProperties Capability = "enumerated system properties"
+)
+
+// UnknownControlCode is what a disk or volume answers to a control code that it
+// does not know.
+func UnknownControlCode() win.Errno {
+	return choose(win.ERROR_INVALID_FUNCTION, win.ERROR_NOT_SUPPORTED)
+}
+
+func choose[T any](windows, wine T) T {
+	if Running() {
+		return wine
+	}
+	return windows
+}
