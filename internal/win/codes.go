@@ -81,6 +81,7 @@ const (
 	ERROR_SEM_TIMEOUT                 Errno = 121
 	ERROR_INSUFFICIENT_BUFFER         Errno = 122
 	ERROR_INVALID_NAME                Errno = 123
+	ERROR_DIR_NOT_ROOT                Errno = 144
 	ERROR_DIR_NOT_EMPTY               Errno = 145
 	ERROR_BUSY                        Errno = 170
 	ERROR_ALREADY_EXISTS              Errno = 183
@@ -108,7 +109,9 @@ const (
 	ERROR_CANT_ACCESS_FILE            Errno = 1920
 	ERROR_CANT_RESOLVE_FILENAME       Errno = 1921
 	ERROR_NOT_A_REPARSE_POINT         Errno = 4390
+	ERROR_INVALID_REPARSE_DATA        Errno = 4392
 	ERROR_REPARSE_TAG_INVALID         Errno = 4393
+	ERROR_REPARSE_TAG_MISMATCH        Errno = 4394
 )
 
 // WMI, COM and RPC codes (windows-api.md 14.5).

@@ -69,6 +69,15 @@ type Switches struct {
 	// that is no mount point, as its page says (windows-api.md 7.4).
 	DeletePointSilent bool `json:"deletePointSilent,omitempty"`
 
+	// GoneVolume is what an open answers that a mount point leads to a volume
+	// which is gone (windows-api.md 7.4).
+	GoneVolume GoneVolume `json:"goneVolume,omitempty"`
+
+	// DeadVolumeNamed makes GetVolumeNameForVolumeMountPoint answer the name
+	// that a dangling mount point holds, instead of ERROR_FILE_NOT_FOUND
+	// (design.md 5.2).
+	DeadVolumeNamed bool `json:"deadVolumeNamed,omitempty"`
+
 	// LockedVolumeFVE makes a volume that BitLocker has locked answer what it
 	// answers in the field, ERROR_NOT_READY, instead of ERROR_ACCESS_DENIED
 	// (windows-api.md 7.6).
@@ -82,6 +91,20 @@ type Switches struct {
 	// ERROR_INVALID_FUNCTION instead of ERROR_GEN_FAILURE for a volume that is
 	// not clustered. Neither is documented.
 	ClusteredCodeUnknown bool `json:"clusteredCodeUnknown,omitempty"`
+
+	// PathsWithoutKeys makes a query fill __PATH and __RELPATH although it does
+	// not list the key properties (windows-api.md 14.3).
+	PathsWithoutKeys bool `json:"pathsWithoutKeys,omitempty"`
+
+	// RefreshTellsState makes MSFT_Disk.Refresh do nothing but answer 41000 on an
+	// uninitialised and 41003 on an offline disk, which its page lists without a
+	// word about when (windows-api.md 6).
+	RefreshTellsState bool `json:"refreshTellsState,omitempty"`
+
+	// StaleRowsRefused makes a method on a row whose disk has changed since the
+	// provider read it answer 40003, cache out of date (windows-api.md 5.4).
+	// Else the provider acts on what its cache says.
+	StaleRowsRefused bool `json:"staleRowsRefused,omitempty"`
 }
 
 // BlankDisk is how the layout of an uninitialised disk reads.
@@ -128,12 +151,24 @@ const (
 	StaleNotReady                        // ERROR_NOT_READY
 )
 
+// GoneVolume is what opening a path answers whose volume is gone.
+type GoneVolume int
+
+// Positions of Switches.GoneVolume.
+const (
+	GonePathNotFound GoneVolume = iota // ERROR_PATH_NOT_FOUND
+	GoneFileNotFound                   // ERROR_FILE_NOT_FOUND
+	GoneNotConnected                   // ERROR_DEVICE_NOT_CONNECTED
+	GoneNotReady                       // ERROR_NOT_READY
+)
+
 // positions is how many a switch has that is no bool.
 var positions = map[reflect.Type]int{
 	reflect.TypeFor[BlankDisk]():      3,
 	reflect.TypeFor[MSR]():            4,
 	reflect.TypeFor[MountManagerID](): 2,
 	reflect.TypeFor[StaleHandle]():    3,
+	reflect.TypeFor[GoneVolume]():     4,
 }
 
 // Switch is one switch in one of its other positions.
