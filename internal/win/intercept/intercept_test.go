@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package intercept
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
+)
+
+// opened is a wrapped object of each kind.
+type opened struct {
+	device  win.Device
+	file    win.File
+	session win.Session
+	rows    win.Rows
+	call    win.Call
+}
+
+func openAll(t *testing.T, h *win.Host) opened {
+	t.Helper()
+	var o opened
+	var errs [5]error
+	o.device, errs[0] = h.Devices.Open(`\\.\PhysicalDrive3`, win.NoAccess)
+	o.file, errs[1] = h.Files.Open(nil, `\\?\C:\dir`, win.OpenFile{})
+	o.session, errs[2] = h.WMI.Connect(`root\cimv2`)
+	o.rows, errs[3] = o.session.Query("SELECT")
+	o.call, errs[4] = o.session.Start("MSFT_Disk", "path", "Refresh", nil)
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func (o opened) close() error {
+	o.rows.Close()
+	o.call.Close()
+	o.session.Close()
+	return errors.Join(o.device.Close(), o.file.Close())
+}
+
+// asked is a result whose value is no error.
+func asked[T any](v T, err error) (any, error) { return v, err }
+
+func told(err error) (any, error) { return nil, err }
+
+// calls are all calls of the boundary: how each is made, and what is seen.
+var calls = []struct {
+	want  Call
+	opens bool
+	make  func(h *win.Host, o opened) (any, error)
+}{
+	{Call{Method: "Devices.Interfaces", Subject: abi.GUID{}.String()}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.Devices.Interfaces(abi.GUID{})) }},
+	{Call{Method: "Devices.Open", Subject: "d"}, true, func(h *win.Host, _ opened) (any, error) { return asked(h.Devices.Open("d", 0)) }},
+	{Call{Method: "Device.Control", Subject: `\\.\PhysicalDrive3`, Code: 7}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.device.Control(7, nil, nil)) }},
+	{Call{Method: "Device.ReadAt", Subject: `\\.\PhysicalDrive3`}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.device.ReadAt(nil, 0)) }},
+	{Call{Method: "Device.Flush", Subject: `\\.\PhysicalDrive3`}, false, func(_ *win.Host, o opened) (any, error) { return told(o.device.Flush()) }},
+	{Call{Method: "Mounts.Volumes"}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.Mounts.Volumes()) }},
+	{Call{Method: "Mounts.Paths", Subject: "v"}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.Mounts.Paths("v")) }},
+	{Call{Method: "Mounts.VolumeAt", Subject: "m"}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.Mounts.VolumeAt("m")) }},
+	{Call{Method: "Mounts.SetPoint", Subject: "m"}, false, func(h *win.Host, _ opened) (any, error) { return told(h.Mounts.SetPoint("m", "v")) }},
+	{Call{Method: "Mounts.DeletePoint", Subject: "m"}, false, func(h *win.Host, _ opened) (any, error) { return told(h.Mounts.DeletePoint("m")) }},
+	{Call{Method: "Mounts.Information", Subject: "v"}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.Mounts.Information("v")) }},
+	{Call{Method: "Mounts.FreeSpace", Subject: "v"}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.Mounts.FreeSpace("v")) }},
+	{Call{Method: "Files.Open", Subject: "p"}, true, func(h *win.Host, _ opened) (any, error) { return asked(h.Files.Open(nil, "p", win.OpenFile{})) }},
+	{Call{Method: "Files.Open", Subject: `\\?\C:\dir\name`}, true, func(h *win.Host, o opened) (any, error) { return asked(h.Files.Open(o.file, "name", win.OpenFile{})) }},
+	{Call{Method: "Files.SymbolicLink", Subject: "l", Code: 1}, false, func(h *win.Host, _ opened) (any, error) { return told(h.Files.SymbolicLink("l", "t", 1)) }},
+	{Call{Method: "File.Control", Subject: `\\?\C:\dir`, Code: 7}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.file.Control(7, nil, nil)) }},
+	{Call{Method: "File.Information", Subject: `\\?\C:\dir`, Code: 9}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.file.Information(9, nil)) }},
+	{Call{Method: "File.SetInformation", Subject: `\\?\C:\dir`, Code: 4}, false, func(_ *win.Host, o opened) (any, error) { return told(o.file.SetInformation(4, nil)) }},
+	{Call{Method: "File.List", Subject: `\\?\C:\dir`}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.file.List(nil, true)) }},
+	{Call{Method: "File.List", Subject: `\\?\C:\dir`, Continues: true}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.file.List(nil, false)) }},
+	{Call{Method: "File.FinalPath", Subject: `\\?\C:\dir`, Code: 1}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.file.FinalPath(1)) }},
+	{Call{Method: "System.WindowsDirectory"}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.System.WindowsDirectory()) }},
+	{Call{Method: "System.RegistryValue", Subject: `k\n`}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.System.RegistryValue("k", "n")) }},
+	{Call{Method: "System.BuildNumber"}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.System.BuildNumber()) }},
+	{Call{Method: "WMI.Enter"}, true, func(h *win.Host, _ opened) (any, error) { return told(h.WMI.Enter()) }},
+	{Call{Method: "WMI.Connect", Subject: "ns"}, true, func(h *win.Host, _ opened) (any, error) { return asked(h.WMI.Connect("ns")) }},
+	{Call{Method: "Session.Query", Subject: "q"}, true, func(_ *win.Host, o opened) (any, error) { return asked(o.session.Query("q")) }},
+	{Call{Method: "Session.Get", Subject: "p"}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.session.Get("p")) }},
+	{Call{Method: "Session.Start", Subject: "C.M p"}, true, func(_ *win.Host, o opened) (any, error) { return asked(o.session.Start("C", "p", "M", nil)) }},
+	{Call{Method: "Session.Start", Subject: "C.M"}, true, func(_ *win.Host, o opened) (any, error) { return asked(o.session.Start("C", "", "M", nil)) }},
+	{Call{Method: "Rows.Next", Subject: "SELECT", Continues: true}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.rows.Next(time.Second)) }},
+	{Call{Method: "Call.Result", Subject: "MSFT_Disk.Refresh path", Continues: true}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.call.Result(time.Second)) }},
+}
+
+// Every method of the boundary is in the table above, so none can be added to
+// it and stay unseen.
+func TestCalls_AreComplete(t *testing.T) {
+	listed := map[string]bool{}
+	for _, c := range calls {
+		listed[c.want.Method] = true
+	}
+	for _, of := range []reflect.Type{
+		reflect.TypeFor[win.Devices](), reflect.TypeFor[win.Device](), reflect.TypeFor[win.Mounts](), reflect.TypeFor[win.Files](), reflect.TypeFor[win.File](),
+		reflect.TypeFor[win.System](), reflect.TypeFor[win.WMI](), reflect.TypeFor[win.Session](), reflect.TypeFor[win.Rows](), reflect.TypeFor[win.Call](),
+	} {
+		for i := range of.NumMethod() {
+			method := of.Method(i).Name
+			closes := method == "Close" || method == "Leave"
+			if name := of.Name() + "." + method; listed[name] == closes {
+				t.Errorf("%s: listed %v", name, listed[name])
+			}
+		}
+	}
+}
+
+func isZero(v any) bool { return v == nil || reflect.ValueOf(v).IsZero() }
+
+func TestHost_Around(t *testing.T) {
+	lost := fmt.Errorf("on the way back")
+	for _, mode := range []struct {
+		name     string
+		own      error // what the host answers
+		around   func(do func() error) error
+		want     error
+		made     int
+		value    bool // the host's value comes through
+		leftOpen int
+	}{
+		{"passes", nil, func(do func() error) error { return do() }, nil, 1, true, 1},
+		{"passes a failure", win.ERROR_MORE_DATA, func(do func() error) error { return do() }, win.ERROR_MORE_DATA, 1, true, 0},
+		{"wraps a failure", win.ERROR_MORE_DATA, func(do func() error) error { return fmt.Errorf("wrapped: %w", do()) }, win.ERROR_MORE_DATA, 1, true, 0},
+		{"does not call", nil, func(func() error) error { return win.ERROR_NOT_READY }, win.ERROR_NOT_READY, 0, false, 0},
+		{"does not call and says nothing", nil, func(func() error) error { return nil }, errNotMade, 0, false, 0},
+		{"loses the result", nil, func(do func() error) error { return errors.Join(do(), lost) }, lost, 1, false, 0},
+		{"replaces a failure", win.ERROR_MORE_DATA, func(do func() error) error { _ = do(); return lost }, lost, 1, false, 0},
+		{"hides a failure", win.ERROR_MORE_DATA, func(do func() error) error { _ = do(); return nil }, win.ERROR_MORE_DATA, 1, true, 0},
+		{"calls twice", nil, func(do func() error) error { return errors.Join(do(), do()) }, nil, 1, true, 1},
+	} {
+		t.Run(mode.name, func(t *testing.T) {
+			for _, c := range calls {
+				t.Run(c.want.Method, func(t *testing.T) {
+					f := &fake{}
+					var seen []Call
+					active := false
+					h := Host(f.host(), func(call Call, do func() error) error {
+						if !active {
+							return do()
+						}
+						seen = append(seen, call)
+						return mode.around(do)
+					})
+					o := openAll(t, h)
+					before := *f
+
+					active, f.err = true, mode.own
+					got, err := c.make(h, o)
+					active, f.err = false, nil
+
+					if !slices.Equal(seen, []Call{c.want}) {
+						t.Errorf("seen %+v, want %+v", seen, c.want)
+					}
+					if !errors.Is(err, mode.want) || (err == nil) != (mode.want == nil) {
+						t.Errorf("error %v, want %v", err, mode.want)
+					}
+					if made := f.made - before.made; made != mode.made {
+						t.Errorf("made %d times", made)
+					}
+					wantOpen := 0
+					if c.opens {
+						wantOpen = mode.leftOpen
+					}
+					if left := f.open - before.open; left != wantOpen {
+						t.Errorf("left open %d, want %d", left, wantOpen)
+					}
+					if value := mode.value && !(c.opens && err != nil); got != nil && isZero(got) == value {
+						t.Errorf("got %v beside %v", got, err)
+					}
+				})
+			}
+		})
+	}
+}
+
+func TestHost_ClosesThrough(t *testing.T) {
+	f := &fake{}
+	count := 0
+	h := Host(f.host(), func(_ Call, do func() error) error { count++; return do() })
+	o := openAll(t, h)
+	if f.open != 5 || count != 5 {
+		t.Fatalf("%d open, %d calls", f.open, count)
+	}
+	f.err = win.ERROR_INVALID_HANDLE
+	if err := o.close(); !errors.Is(err, win.ERROR_INVALID_HANDLE) {
+		t.Errorf("the error of Close is lost: %v", err)
+	}
+	f.err = nil
+	if err := h.WMI.Enter(); err != nil {
+		t.Fatal(err)
+	}
+	h.WMI.Leave()
+	if f.open != 0 || count != 6 {
+		t.Errorf("%d open, %d calls", f.open, count)
+	}
+}
+
+func TestHost_DirectoryIsUnwrapped(t *testing.T) {
+	f := &fake{}
+	pass := func(_ Call, do func() error) error { return do() }
+	h := Host(Host(f.host(), pass), pass)
+	dir, err := h.Files.Open(nil, `\\?\C:\dir`, win.OpenFile{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.directory != nil {
+		t.Errorf("no directory became %v", f.directory)
+	}
+	if _, err := h.Files.Open(dir, "name", win.OpenFile{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := f.directory.(fakeFile); !ok {
+		t.Errorf("the host got a %T", f.directory)
+	}
+}
+
+func TestCounter(t *testing.T) {
+	f := &fake{}
+	var c Counter
+	h := c.Host(f.host())
+	o := openAll(t, h)
+	c.Reset()
+
+	f.err = win.ERROR_NO_MORE_FILES
+	var errs []error
+	for _, restart := range []bool{true, false, false} {
+		_, err := o.file.List(nil, restart)
+		errs = append(errs, err)
+	}
+	_, err := o.rows.Next(0)
+	errs = append(errs, err, o.device.Flush())
+	for _, err := range errs {
+		if !errors.Is(err, win.ERROR_NO_MORE_FILES) {
+			t.Errorf("got %v", err)
+		}
+	}
+
+	if c.Total() != 2 {
+		t.Errorf("total %d", c.Total())
+	}
+	if got, want := c.ByMethod(), map[string]int{"File.List": 1, "Device.Flush": 1}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	list := Call{Method: "File.List", Subject: `\\?\C:\dir`}
+	further := list
+	further.Continues = true
+	want := []Call{list, further, further, {Method: "Rows.Next", Subject: "SELECT", Continues: true}, {Method: "Device.Flush", Subject: `\\.\PhysicalDrive3`}}
+	if got := c.Calls(); !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	c.Reset()
+	if c.Total() != 0 || len(c.Calls()) != 0 {
+		t.Errorf("after Reset %v", c.Calls())
+	}
+}
+
+func TestCounter_IsSafeForConcurrentUse(t *testing.T) {
+	var c Counter
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			if err := c.Around(Call{Method: "Device.Flush"}, func() error { return nil }); err != nil {
+				t.Error(err)
+			}
+			c.Total()
+		})
+	}
+	wg.Wait()
+	if c.Total() != 64 {
+		t.Errorf("total %d", c.Total())
+	}
+}
