@@ -132,9 +132,9 @@ func (c *Client) Call(ctx context.Context, namespace string, m Method) (Row, err
 	if !isName(m.Class) || !isName(m.Name) {
 		return nil, errdefs.New(errdefs.InvalidArgument, "wmi.Call", subject, "class or method is not a WMI name")
 	}
-	j := newJob(ctx, subject)
-	j.ask = func(w *worker) ([]win.Row, error) { return w.call(j, namespace, m) }
-	rows, err := c.run(ctx, c.methods, j)
+	rows, err := c.run(ctx, c.methods, subject, func(ctx context.Context, w *worker) ([]win.Row, error) {
+		return w.call(ctx, namespace, m)
+	})
 	if err != nil {
 		return nil, errdefs.Wrap("wmi.Call", subject, err)
 	}
@@ -183,7 +183,7 @@ func (c *Client) isClosed() bool {
 }
 
 func (c *Client) read(ctx context.Context, class, namespace string, ask question) ([]win.Row, error) {
-	j := newJob(ctx, class)
-	j.ask = func(w *worker) ([]win.Row, error) { return w.read(j.ctx, namespace, ask) }
-	return c.run(ctx, c.reads, j)
+	return c.run(ctx, c.reads, class, func(ctx context.Context, w *worker) ([]win.Row, error) {
+		return w.read(ctx, namespace, ask)
+	})
 }

@@ -3,6 +3,7 @@
 package wmi
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,10 +59,10 @@ func (c *Client) Unfinished() []Unfinished {
 // begin enters a method into the ledger: from here on it is started and cannot
 // be withdrawn. It refuses where nobody waits for it any more, and where a lost
 // method may still be at work on the same object.
-func (c *Client) begin(j *job, entry Unfinished) error {
+func (c *Client) begin(ctx context.Context, j *job, entry Unfinished) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := j.ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	for _, u := range c.ledger {

@@ -26,25 +26,16 @@ const (
 
 // A job is one read or method on its way through a worker.
 type job struct {
-	// ctx ends with the caller's, when the caller has its answer, or when the
-	// worker is left behind. From then on no method begins and a read stops.
-	ctx    context.Context
-	cancel context.CancelFunc
 	call   string // for messages: class, or class.method
 	ask    func(*worker) ([]win.Row, error)
-	done   chan outcome // room for the worker's answer and for its loss
-	begun  bool         // the method has been started; guarded by Client.mu
+	cancel context.CancelFunc // a read stops, and no method begins
+	done   chan outcome       // room for the worker's answer and for its loss
+	begun  bool               // the method has been started; guarded by Client.mu
 }
 
 type outcome struct {
 	rows []win.Row
 	err  error
-}
-
-func newJob(ctx context.Context, call string) *job {
-	j := &job{call: call, done: make(chan outcome, 2)}
-	j.ctx, j.cancel = context.WithCancel(ctx)
-	return j
 }
 
 // A hang is a boundary call that did not come back.
@@ -54,10 +45,14 @@ type hang struct {
 
 func (h hang) String() string { return h.call + " in " + h.in }
 
-// run has a worker do a job and waits for it. When the caller's context ends
-// the job is withdrawn, unless it is a method that has begun.
-func (c *Client) run(ctx context.Context, queue chan *job, j *job) ([]win.Row, error) {
-	defer j.cancel()
+// run has a worker ask and waits for the answer. When ctx ends the job is
+// withdrawn, unless it is a method that has begun. The context that ask is given
+// ends with ctx, with run, and when the worker is left behind.
+func (c *Client) run(ctx context.Context, queue chan *job, call string, ask func(context.Context, *worker) ([]win.Row, error)) ([]win.Row, error) {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	j := &job{call: call, cancel: cancel, done: make(chan outcome, 2)}
+	j.ask = func(w *worker) ([]win.Row, error) { return ask(inner, w) }
 	if err := c.submit(ctx, queue, j); err != nil {
 		return nil, err
 	}
@@ -156,16 +151,14 @@ func (c *Client) leaveBehind(w *worker, j *job, in string) {
 	c.lost[w] = hang{call: j.call, in: in}
 	c.fill()
 	c.changedSlots()
-	if entry, ok := c.ledger[j]; ok {
+	err := fmt.Errorf("%w: WMI has not answered for %s (%s)", errdefs.ErrUnavailable, patience, in)
+	if entry, begun := c.ledger[j]; begun {
 		entry.Lost = true
 		c.ledger[j] = entry
-	}
-	j.cancel()
-	err := fmt.Errorf("%w: WMI has not answered for %s (%s)", errdefs.ErrUnavailable, patience, in)
-	if j.begun {
 		err = fmt.Errorf("%w; the method may still complete", err)
 	}
 	j.done <- outcome{err: err}
+	j.cancel()
 }
 
 // comeBack forgets a worker that has ended.

@@ -125,15 +125,15 @@ func (w *worker) get(s win.Session, path string) ([]win.Row, error) {
 }
 
 // call starts a method once and waits for its end, however long that takes.
-func (w *worker) call(j *job, namespace string, m Method) ([]win.Row, error) {
-	s, err := w.session(j.ctx, namespace)
+func (w *worker) call(ctx context.Context, namespace string, m Method) ([]win.Row, error) {
+	s, err := w.session(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.client.begin(j, newEntry(namespace, m)); err != nil {
+	if err := w.client.begin(ctx, w.job, newEntry(namespace, m)); err != nil {
 		return nil, err
 	}
-	defer w.client.end(j)
+	defer w.client.end(w.job)
 	row, err := w.toEnd(s, m)
 	w.note(err)
 	return []win.Row{row}, err
