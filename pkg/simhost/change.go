@@ -249,7 +249,7 @@ func (p *partition) holdsData(style abi.PartitionStyle) bool {
 
 // addVolume makes the volume of a partition and tells the mount manager.
 func (n *Node) addVolume(d *disk, p *partition) *volume {
-	v := &volume{id: n.newGUID(), extents: []extent{{d, p.offset, p.length}}, present: d.present}
+	v := &volume{id: n.newGUID(), extents: []extent{{d, p.offset, p.length}}, present: d.present, named: true}
 	p.volume = v
 	n.nameDevice(v)
 	n.volumes[v.id] = v

@@ -37,6 +37,12 @@ func (m *media) readAt(p []byte, offset int64) error {
 			return u.code
 		}
 	}
+	m.bytesAt(p, offset)
+	return nil
+}
+
+// bytesAt fills p from offset, whether the range can be read or not.
+func (m *media) bytesAt(p []byte, offset int64) {
 	m.each(offset, int64(len(p)), func(page *[mediaPage]byte, _, from, to, done int64) {
 		chunk := p[done : done+to-from]
 		clear(chunk)
@@ -44,7 +50,6 @@ func (m *media) readAt(p []byte, offset int64) error {
 			copy(chunk, page[from:to])
 		}
 	})
-	return nil
 }
 
 // writeAt stores p at offset.

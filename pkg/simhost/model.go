@@ -29,12 +29,12 @@ type Node struct {
 	letters map[byte]abi.GUID      // drive letters, upper case
 	points  map[string]*mountPoint // the mount manager's folders, by foldPath of text
 
-	attachable []*disk       // described but not attached, in order
-	generated  uint64        // GUIDs so far
-	devices    uint32        // \Device\HarddiskVolumeN so far
-	handles    int           // open handles of all kinds
-	arrival    time.Duration // how long a new volume takes to arrive
-	sanPolicy  SANPolicy
+	known     []*disk       // every described disk, attached or not, in order
+	generated uint64        // GUIDs so far
+	devices   uint32        // \Device\HarddiskVolumeN so far
+	handles   int           // open handles of all kinds
+	arrival   time.Duration // how long a new volume takes to arrive
+	sanPolicy SANPolicy
 
 	wmi wmiService // see wmi.go
 }
@@ -44,17 +44,6 @@ type Node struct {
 type mountPoint struct {
 	text   string   // canonical folder path with trailing backslash
 	volume abi.GUID // what the database says
-}
-
-// scsiAddress is SCSI_ADDRESS (windows-api.md 3.1).
-type scsiAddress struct {
-	port, path, target, lun uint8
-}
-
-// identifier is one page 83 identifier (windows-api.md 2.3).
-type identifier struct {
-	codeSet, kind, association uint32
-	data                       []byte
 }
 
 // disk is one disk, attached or not.
@@ -67,12 +56,11 @@ type disk struct {
 	bus                       abi.BusType
 	vendor, product, revision string
 	serial                    string
-	identifiers               []identifier
-	scsi                      *scsiAddress // nil: IOCTL_SCSI_GET_ADDRESS is not answered
+	identifiers               []abi.Identifier
+	uniqueGUID                abi.GUID         // of STORAGE_DEVICE_NUMBER_EX
+	scsi                      *abi.SCSIAddress // nil: IOCTL_SCSI_GET_ADDRESS is not answered
 	nvme                      *nvmeIdentity
 	location                  string // MSFT_Disk.Location
-	pciBus                    uint32 // of the adapter
-	removable                 bool
 
 	size       int64 // what the medium holds
 	knownSize  int64 // what Windows believes until UPDATE_PROPERTIES
@@ -82,7 +70,7 @@ type disk struct {
 	offlineReason     uint16      // MSFT_Disk.OfflineReason
 	persistent        *attributes // the last state that was asked to persist
 	volumesUp         bool        // the volume manager has seen the disk online
-	boot, system      bool
+	boot, system      bool        // Windows runs from it, starts from it
 	pagefile          bool
 	clustered         bool
 
@@ -101,13 +89,12 @@ type disk struct {
 // attributes are a disk's state that may outlive the node's restart.
 type attributes struct{ offline, readOnly bool }
 
-// nvmeIdentity is what NVMe Identify answers beside the descriptors.
+// nvmeIdentity is what NVMe Identify answers (windows-api.md 2.4).
 type nvmeIdentity struct {
-	serial, model, firmware string
-	namespace               uint32
-	eui64                   []byte // 8 bytes or nil
-	nguid                   []byte // 16 bytes or nil
-	vendorArea              []byte // bytes 3072… of Identify Controller
+	controller     abi.IdentifyController
+	controllerArea string // from byte 3072 of the controller's data on
+	namespace      uint32
+	ids            abi.IdentifyNamespace // its size is the disk's
 }
 
 // partition is one entry of a disk's layout.
@@ -137,19 +124,17 @@ type volume struct {
 	device  uint32 // N of \Device\HarddiskVolumeN
 	extents []extent
 	present bool // its disks are attached
+	named   bool // has a name: a partition of data, not EFI or recovery
 	vital   bool // Windows runs from it, boots from it or pages to it
 
-	fs         string // "NTFS", "ReFS", "FAT32" …; "" is RAW
-	label      string
-	fsSerial   uint32
-	fsSize     int64 // bytes that the file system covers
-	used       int64
-	unitSize   uint32    // allocation unit
-	state      win.Errno // what GetVolumeInformation answers instead, 0: nothing
-	flags      uint32    // file system flags beside those of the type
-	arrives    time.Time // zero: has arrived
-	clustered  bool
-	flushError win.Errno
+	fs       string // "NTFS", "ReFS", "FAT32" …; "" is RAW
+	label    string
+	fsSerial uint32
+	fsSize   int64 // bytes that the file system covers
+	used     int64
+	unitSize uint32    // allocation unit
+	state    win.Errno // what GetVolumeInformation answers instead, 0: nothing
+	arrives  time.Time // zero: has arrived
 
 	tree *tree // files of a mounted file system; nil on RAW
 }
@@ -274,12 +259,12 @@ func (n *Node) sortedVolumes() []*volume {
 	return volumes
 }
 
-// volumesOf are the answering volumes with an extent on a disk, by offset.
+// volumesOf are the named, answering volumes with an extent on a disk, by offset.
 func (n *Node) volumesOf(d *disk) []*volume {
 	var volumes []*volume
 	for _, p := range d.partitions {
-		if p.volume != nil && p.volume.online(time.Now()) {
-			volumes = append(volumes, p.volume)
+		if v := p.volume; v != nil && v.named && v.online(time.Now()) {
+			volumes = append(volumes, v)
 		}
 	}
 	return volumes
@@ -312,6 +297,3 @@ func (n *Node) closed() {
 		panic(fmt.Sprintf("simhost: %d handles", n.handles))
 	}
 }
-
-// registryKey names a value below HKEY_LOCAL_MACHINE, folded to upper case.
-type registryKey struct{ key, name string }
