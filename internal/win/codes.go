@@ -94,6 +94,8 @@ const (
 	ERROR_IO_INCOMPLETE               Errno = 996
 	ERROR_UNRECOGNIZED_VOLUME         Errno = 1005
 	ERROR_FILE_INVALID                Errno = 1006
+	ERROR_SERVICE_DOES_NOT_EXIST      Errno = 1060
+	ERROR_SERVICE_CANNOT_ACCEPT_CTRL  Errno = 1061
 	ERROR_MEDIA_CHANGED               Errno = 1110
 	ERROR_NO_MEDIA_IN_DRIVE           Errno = 1112
 	ERROR_IO_DEVICE                   Errno = 1117
@@ -112,6 +114,7 @@ const (
 	ERROR_INVALID_REPARSE_DATA        Errno = 4392
 	ERROR_REPARSE_TAG_INVALID         Errno = 4393
 	ERROR_REPARSE_TAG_MISMATCH        Errno = 4394
+	WSAEHOSTDOWN                      Errno = 10064
 )
 
 // WMI, COM and RPC codes (windows-api.md 14.5).

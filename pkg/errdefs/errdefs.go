@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 )
 
@@ -145,7 +146,7 @@ func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Op)
 	if e.Subject != "" {
-		fmt.Fprintf(&b, " %q", e.Subject)
+		b.WriteString(" " + quote(e.Subject))
 	}
 	if b.Len() > 0 {
 		b.WriteString(": ")
@@ -156,6 +157,11 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, " (%s)", n)
 	}
 	return b.String()
+}
+
+// quote quotes a subject, leaving the backslashes of Windows paths as they are.
+func quote(subject string) string {
+	return strings.ReplaceAll(strconv.Quote(subject), `\\`, `\`)
 }
 
 // Unwrap yields the sentinel of the kind and the cause.
@@ -175,8 +181,12 @@ func Wrap(op, subject string, err error) error {
 	return &Error{Kind: KindOf(err), Op: op, Subject: subject, Err: err}
 }
 
-// As wraps err as Wrap does, with a kind that the caller knows better.
+// As wraps err with a kind that the caller knows better. It returns nil for a
+// nil err.
 func As(kind Kind, op, subject string, err error) error {
+	if err == nil {
+		return nil
+	}
 	return &Error{Kind: kind, Op: op, Subject: subject, Err: err}
 }
 
