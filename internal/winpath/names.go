@@ -93,10 +93,10 @@ func deviceName(name string) string {
 	return ""
 }
 
-// fold maps s to the case-insensitive form in which NTFS compares names: each
+// Fold maps s to the case-insensitive form in which NTFS compares names: each
 // character of the basic plane that is the lower half of a pair becomes the
 // upper one. Dotless i, long s and everything outside of the plane stay.
-func fold(s string) string {
+func Fold(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	for i := 0; i < len(s); {

@@ -43,7 +43,7 @@ func (p Path) Extended() string {
 // path itself, with the same key. Case is folded as NTFS does it by default,
 // character by character; the table of a volume, made when it was formatted,
 // may know fewer letters, so in rare scripts two files may share a key.
-func (p Path) Key() string { return fold(p.String()) }
+func (p Path) Key() string { return Fold(p.String()) }
 
 // Elements are the names from the root to the end.
 func (p Path) Elements() []string {
@@ -83,7 +83,7 @@ func (p Path) Server() string {
 
 // Below reports whether p is at least one element below other, in any case.
 func (p Path) Below(other Path) bool {
-	return fold(p.root) == fold(other.root) && strings.HasPrefix(fold(p.below), fold(other.below)+`\`)
+	return Fold(p.root) == Fold(other.root) && strings.HasPrefix(Fold(p.below), Fold(other.below)+`\`)
 }
 
 // Join returns the path of a name in directory p. The name is one element, to

@@ -99,8 +99,8 @@ func TestProperties_UnitsDoNotCollide(t *testing.T) {
 // The fold of every character is its own fold, and never a separator.
 func TestFold_EveryCharacter(t *testing.T) {
 	for r := rune(0); r <= 0x1FFFF; r++ {
-		once := fold(string(r))
-		if twice := fold(once); twice != once {
+		once := Fold(string(r))
+		if twice := Fold(once); twice != once {
 			t.Errorf("%U: folds to %q, then to %q", r, once, twice)
 		}
 		if r > 0x7F && once[0] <= 0x7F {
