@@ -241,6 +241,35 @@ func TestRead_OtherFailuresAreNotAskedAgain(t *testing.T) {
 	}
 }
 
+// A connection that could not be renewed is neither used nor closed again.
+func TestRead_ConnectionThatCannotBeRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		f.slow = time.Second
+		var wg sync.WaitGroup
+		for range workers { // so that the next query finds a connection
+			wg.Go(func() {
+				if _, err := c.Query(t.Context(), storage, disks); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		refuse := failFirst(1, "Connect", win.E_ACCESSDENIED)
+		drop := failFirst(1, "Query", win.RPC_S_SERVER_UNAVAILABLE)
+		f.play(func(call string) error { return errors.Join(refuse(call), drop(call)) })
+		if _, err := c.Query(t.Context(), storage, disks); !errors.Is(err, errdefs.ErrPermissionDenied) {
+			t.Errorf("err = %v", err)
+		}
+		for range 2 * workers {
+			if _, err := c.Query(t.Context(), storage, disks); err != nil {
+				t.Error(err)
+			}
+		}
+		f.settle(c)
+	})
+}
+
 func TestCall_IsNeverStartedTwice(t *testing.T) {
 	for _, code := range append(broken, win.WBEM_E_FAILED, win.WBEM_E_ACCESS_DENIED) {
 		for _, at := range []string{"Start", "Result"} {

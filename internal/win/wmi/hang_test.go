@@ -105,8 +105,12 @@ func TestCall_WithdrawnBeforeItsStart(t *testing.T) {
 			synctest.Wait()
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
+			began := time.Now()
 			if _, err := c.Call(ctx, storage, format); err != context.DeadlineExceeded { //nolint:errorlint // passed through untouched
 				t.Errorf("err = %v", err)
+			}
+			if d := time.Since(began); d != 30*time.Second {
+				t.Errorf("the caller was let go after %v", d)
 			}
 			wg.Wait()
 			if n := f.count("Start"); n != workers-1 {

@@ -87,8 +87,8 @@ func (c *Client) submit(ctx context.Context, queue chan *job, j *job) error {
 	}
 }
 
-// serve sees to it that a queue has workers. The channel closes when they
-// change.
+// serve sees to it that a queue has workers. The channel closes when one is
+// left behind or comes back; then serve again.
 func (c *Client) serve(queue chan *job) (<-chan struct{}, error) {
 	if c.wmi == nil {
 		return nil, fmt.Errorf("this host has no WMI: %w", errdefs.ErrUnsupported)
@@ -116,7 +116,7 @@ func (c *Client) fill() {
 		}
 	}
 	for i := range c.slots {
-		if c.slots[i] != nil || running == workers+spares || c.isClosed() {
+		if c.slots[i] != nil || running == workers+spares {
 			continue
 		}
 		w := &worker{client: c, sessions: map[string]session{}}
@@ -149,7 +149,6 @@ func (c *Client) leaveBehind(w *worker, j *job, in string) {
 	}
 	c.slots[slices.Index(c.slots[:], w)] = nil
 	c.lost[w] = hang{call: j.call, in: in}
-	c.fill()
 	c.changedSlots()
 	err := fmt.Errorf("%w: WMI has not answered for %s (%s)", errdefs.ErrUnavailable, patience, in)
 	if entry, begun := c.ledger[j]; begun {
@@ -169,12 +168,10 @@ func (c *Client) comeBack(w *worker) {
 		return
 	}
 	delete(c.lost, w)
-	if !c.isClosed() {
-		c.fill()
-		c.changedSlots()
-	}
+	c.changedSlots()
 }
 
+// changedSlots wakes those who wait for a worker. c.mu is held.
 func (c *Client) changedSlots() {
 	close(c.changed)
 	c.changed = make(chan struct{})
