@@ -445,9 +445,7 @@ func (n *Node) setAttributes(d *disk, bits, mask uint64, persist bool) error {
 	}
 	if mask&abi.DISK_ATTRIBUTE_OFFLINE != 0 {
 		d.offline, d.offlineReason = bits&abi.DISK_ATTRIBUTE_OFFLINE != 0, 0
-		if d.offline {
-			d.volumesUp, d.offlineReason = false, offlineByRequest
-		}
+		d.volumesUp = d.volumesUp && !d.offline
 	}
 	if mask&abi.DISK_ATTRIBUTE_READ_ONLY != 0 {
 		d.readOnly = bits&abi.DISK_ATTRIBUTE_READ_ONLY != 0
@@ -458,11 +456,8 @@ func (n *Node) setAttributes(d *disk, bits, mask uint64, persist bool) error {
 	return nil
 }
 
-// MSFT_Disk.OfflineReason.
-const (
-	offlineByPolicy  = 1
-	offlineByRequest = 0 // the schema has no reason for it
-)
+// offlineByPolicy is a value of MSFT_Disk.OfflineReason.
+const offlineByPolicy = 1
 
 // refresh makes Windows look at the disk again (IOCTL_DISK_UPDATE_PROPERTIES).
 func (n *Node) refresh(d *disk) {

@@ -99,13 +99,3 @@ func (m *media) fingerprint() string {
 	}
 	return fmt.Sprintf("%016x", h.Sum64())
 }
-
-// clone copies the bytes, for a snapshot of a disk in the cloud.
-func (m *media) clone() *media {
-	c := &media{pages: make(map[int64]*[mediaPage]byte, len(m.pages)), unreadable: slices.Clone(m.unreadable)}
-	for index, page := range m.pages {
-		copied := *page
-		c.pages[index] = &copied
-	}
-	return c
-}

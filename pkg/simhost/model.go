@@ -16,9 +16,11 @@ import (
 // Node is a simulated Windows node. It is safe for concurrent use: one lock
 // guards the whole model, and no method holds it while it waits.
 type Node struct {
-	host *win.Host // decorated: counts, faults, latency
+	host  *win.Host // with around in front of every call
+	calls Calls
 
 	mu       sync.Mutex
+	onCall   func(Call, func() error) error
 	switches Switches
 	build    uint32
 	windows  string // the Windows directory, for example C:\Windows
@@ -210,10 +212,7 @@ func (n *Node) volumeByID(id abi.GUID) (*volume, bool) {
 
 // volumeByLetter finds the volume of a drive letter.
 func (n *Node) volumeByLetter(letter byte) (*volume, bool) {
-	if 'a' <= letter && letter <= 'z' {
-		letter -= 'a' - 'A'
-	}
-	id, ok := n.letters[letter]
+	id, ok := n.letters[upper(letter)]
 	if !ok {
 		return nil, false
 	}
@@ -256,17 +255,6 @@ func (n *Node) sortedVolumes() []*volume {
 		}
 	}
 	slices.SortFunc(volumes, func(a, b *volume) int { return strings.Compare(a.name(), b.name()) })
-	return volumes
-}
-
-// volumesOf are the named, answering volumes with an extent on a disk, by offset.
-func (n *Node) volumesOf(d *disk) []*volume {
-	var volumes []*volume
-	for _, p := range d.partitions {
-		if v := p.volume; v != nil && v.named && v.online(time.Now()) {
-			volumes = append(volumes, v)
-		}
-	}
 	return volumes
 }
 

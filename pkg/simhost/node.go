@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/intercept"
 )
 
 // New makes a node. An error names what in the description cannot be.
@@ -14,13 +15,13 @@ func New(spec NodeSpec) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node %q: %w", spec.Name, err)
 	}
-	n.host = &win.Host{
+	n.host = intercept.Host(&win.Host{
 		Devices: devices{n},
 		Mounts:  mounts{n},
 		Files:   files{n},
 		System:  system{n},
 		WMI:     nodeWMI{n},
-	}
+	}, n.around)
 	return n, nil
 }
 
