@@ -219,6 +219,7 @@ func (c *fakeCall) Close() {
 
 // arrives waits for a time within wait, which is bounded.
 func arrives(t *testing.T, at time.Time, wait time.Duration) bool {
+	t.Helper()
 	if wait <= 0 || wait > time.Second {
 		t.Errorf("waits %v inside COM", wait)
 	}

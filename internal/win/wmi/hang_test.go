@@ -162,9 +162,10 @@ func TestCall_LostMethodIsRefusedUntilItEnds(t *testing.T) {
 				}
 
 				f.play(nil)
-				again := format
-				again.Path = strings.ToUpper(format.Path)
-				for _, m := range []Method{format, again, {Class: "MSFT_Volume", Path: format.Path, Name: "Resize"}} {
+				upper, absolute := format, format
+				upper.Path = strings.ToUpper(format.Path)
+				absolute.Path = `\\NODE\` + storage + ":" + format.Path
+				for _, m := range []Method{format, upper, absolute, {Class: "MSFT_Volume", Path: format.Path, Name: "Resize"}} {
 					_, err := c.Call(t.Context(), strings.ToLower(storage), m)
 					if !errors.Is(err, errdefs.ErrResourceExhausted) || !strings.Contains(err.Error(), "MSFT_Volume.Format") {
 						t.Errorf("%v on the same object: %v", m, err)

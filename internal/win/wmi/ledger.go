@@ -30,7 +30,7 @@ func newEntry(namespace string, m Method) Unfinished {
 // key is what a method acts on: its object, or for a static one itself and On.
 // WMI does not tell the case of names apart.
 func (u Unfinished) key() string {
-	object := u.Path
+	object := relative(u.Path)
 	if object == "" {
 		object = u.Class + "." + u.Method + "\x00" + u.On
 	}

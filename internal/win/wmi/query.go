@@ -113,12 +113,17 @@ func PathOf(class, key, value string) (string, error) {
 	return class + "." + key + "=" + quote('"', value), nil
 }
 
-// classOf is the class in an object path: Class, Class.Key="…", Class=@ or one
-// of these behind \\server\namespace: (an absolute path).
-func classOf(path string) string {
+// relative is an object path without \\server\namespace: before it.
+func relative(path string) string {
 	if strings.HasPrefix(path, `\\`) {
 		_, path, _ = strings.Cut(path, ":")
 	}
+	return path
+}
+
+// classOf is the class in an object path: Class, Class.Key="…" or Class=@.
+func classOf(path string) string {
+	path = relative(path)
 	if end := strings.IndexAny(path, ".="); end >= 0 {
 		path = path[:end]
 	}
