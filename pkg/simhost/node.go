@@ -22,6 +22,7 @@ func New(spec NodeSpec) (*Node, error) {
 		System:  system{n},
 		WMI:     nodeWMI{n},
 	}, n.around)
+	n.readStorage()
 	return n, nil
 }
 

@@ -389,7 +389,7 @@ func (n *Node) volumeObject(v *volume) cimObject {
 	o := cimObject{
 		"ObjectId": wmiObjectID("WSP_Volume", "VO", v.name()), "UniqueId": v.name(), "Path": v.name(),
 		"DriveLetter": n.driveLetter(v), "DriveType": uint32(3), "HealthStatus": uint16(0), "OperationalStatus": []uint16{statusOK},
-		"DedupMode": uint32(4), "ReFSDedupMode": uint32(0),
+		"DedupMode": uint32(4),
 		// RAW, damaged and locked volumes look alike (windows-api.md 7.6).
 		"FileSystem": "", "FileSystemLabel": "", "FileSystemType": uint16(0),
 		"AllocationUnitSize": uint32(0), "Size": uint64(0), "SizeRemaining": uint64(0),
