@@ -29,6 +29,9 @@ const (
 	ReparsePoints Capability = "reparse points"
 	// MountFolders: SetVolumeMountPointW is not implemented.
 	MountFolders Capability = "mount folders"
+	// LongFinalPaths: GetFinalPathNameByHandleW answers ERROR_MORE_DATA for a
+	// path of more than MAX_PATH, whatever the buffer.
+	LongFinalPaths Capability = "long final paths"
 	// SystemProperties: an enumeration of a WMI object's properties leaves out
 	// __CLASS, __PATH and the like.
 	SystemProperties Capability = "enumerated system properties"
@@ -38,6 +41,18 @@ const (
 // does not know.
 func UnknownControlCode() win.Errno {
 	return choose(win.ERROR_INVALID_FUNCTION, win.ERROR_NOT_SUPPORTED)
+}
+
+// MissingMountPoint is what GetVolumeNameForVolumeMountPointW answers for a
+// directory that is not there.
+func MissingMountPoint() win.Errno {
+	return choose(win.ERROR_FILE_NOT_FOUND, win.ERROR_NOT_A_REPARSE_POINT)
+}
+
+// UnknownParameter is what putting a property that a WMI object does not have
+// answers.
+func UnknownParameter() win.HRESULT {
+	return choose(win.WBEM_E_NOT_FOUND, win.WBEM_E_INVALID_QUERY)
 }
 
 func choose[T any](windows, wine T) T {

@@ -4,12 +4,14 @@ package native
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 )
 
 type files struct{}
@@ -111,7 +113,23 @@ func (f *file) Information(class uint32, buf []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return len(buf), nil
+	return min(len(buf), informationSize(class)), nil
+}
+
+// informationSize is how many bytes a class has, which the call does not say.
+// Lists and names carry their own length.
+func informationSize(class uint32) int {
+	switch class {
+	case abi.FileBasicInfoClass:
+		return abi.FileBasicInfoSize
+	case abi.FileStandardInfoClass:
+		return abi.FileStandardInfoSize
+	case abi.FileAttributeTagInfoClass:
+		return abi.FileAttributeTagInfoSize
+	case abi.FileIDInfoClass:
+		return abi.FileIDInfoSize
+	}
+	return math.MaxInt
 }
 
 func (f *file) SetInformation(class uint32, buf []byte) error {
@@ -121,9 +139,9 @@ func (f *file) SetInformation(class uint32, buf []byte) error {
 }
 
 func (f *file) List(buf []byte, restart bool) (int, error) {
-	class := uint32(windows.FileIdBothDirectoryInfo)
+	class := abi.FileIDBothDirectoryInfoClass
 	if restart {
-		class = windows.FileIdBothDirectoryRestartInfo
+		class = abi.FileIDBothDirectoryRestartClass
 	}
 	return f.Information(class, buf)
 }

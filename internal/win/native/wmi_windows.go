@@ -242,7 +242,10 @@ func (s *session) execute(path, method string, arguments *object) (win.Call, err
 	defer s.com.release(s.com.taken(out))
 	if pending == nil { // a server may also answer at once
 		row, err := s.com.row(out)
-		return finished(row), err
+		if err != nil {
+			return nil, err
+		}
+		return finished(row), nil
 	}
 	s.com.taken(pending)
 	if err := s.com.secure(pending); err != nil {
