@@ -45,13 +45,13 @@ func DecodeMountPointQuery(b []byte) (MountPoint, error) {
 	if err := need(mountPointStructure, b, mountPointSize); err != nil {
 		return MountPoint{}, err
 	}
-	room := len(b)
+	room := mountPointShare * len(b)
 	return decodeMountPoint(b, 0, &room)
 }
 
 // EncodeMountPoints returns the answer to IOCTL_MOUNTMGR_QUERY_POINTS.
 // ErrMalformed means that a name is too long. Where the caller's buffer is too
-// small, Windows gives the first 8 bytes and ERROR_MORE_DATA.
+// small, Windows gives Size and NumberOfMountPoints and ERROR_MORE_DATA.
 //
 //	typedef struct _MOUNTMGR_MOUNT_POINTS {
 //	  ULONG Size;                          // @0, of the whole
@@ -104,7 +104,7 @@ func DecodeMountPoints(b []byte) ([]MountPoint, error) {
 	}
 	b = b[:size]
 	list := make([]MountPoint, 0, count)
-	room := len(b)
+	room := mountPointShare * len(b)
 	for i := range int(count) {
 		p, err := decodeMountPoint(b, mountPointsStart+i*mountPointSize, &room)
 		if err != nil {
@@ -115,8 +115,12 @@ func DecodeMountPoints(b []byte) ([]MountPoint, error) {
 	return list, nil
 }
 
-// decodeMountPoint reads the entry at an offset. The parts of all entries
-// together must not be longer than the buffer: they do not share bytes.
+// mountPointShare bounds the parts of all entries together, as a multiple of
+// the structure: the links of one volume may share its id and device name, but
+// no more than that.
+const mountPointShare = 16
+
+// decodeMountPoint reads the entry at an offset. Its parts use up room.
 func decodeMountPoint(b []byte, entry int, room *int) (MountPoint, error) {
 	var parts [3][]byte
 	for i := range parts {
