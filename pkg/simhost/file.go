@@ -5,6 +5,7 @@ package simhost
 import (
 	"encoding/binary"
 	"strings"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
@@ -31,7 +32,19 @@ func (f *file) check(rights win.Access) error {
 	case f.access&rights != rights:
 		return win.ERROR_ACCESS_DENIED
 	}
-	return f.volume.checkDevice(f.tree)
+	return f.checkVolume()
+}
+
+// checkVolume tells whether the volume still answers, and with the file system
+// of then.
+func (f *file) checkVolume() error {
+	switch {
+	case !f.volume.online(time.Now()):
+		return f.node.staleCode()
+	case f.volume.tree != f.tree:
+		return win.ERROR_FILE_INVALID // STATUS_VOLUME_DISMOUNTED: formatted since
+	}
+	return nil
 }
 
 // checkChange is check for calls that write.
@@ -54,7 +67,7 @@ func (f *file) Close() error {
 	f.closed = true
 	f.node.closed()
 	f.entry.opens--
-	if f.entry.deleting && (f.posix || f.entry.opens == 0) && f.volume.checkDevice(f.tree) == nil {
+	if f.entry.deleting && (f.posix || f.entry.opens == 0) && f.checkVolume() == nil {
 		f.entry.remove()
 	}
 	return nil

@@ -4,7 +4,6 @@ package simhost
 
 import (
 	"strings"
-	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
@@ -33,7 +32,6 @@ type place struct {
 type location struct {
 	volume *volume
 	names  []string // from the root
-	slash  bool
 }
 
 // resolve walks an extended path from its volume, following the reparse
@@ -49,17 +47,16 @@ func (n *Node) resolve(path string, follow bool) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	slash := at.slash
 	for range maxHops + 1 {
-		p, link, rest, err := at.walk(follow)
+		p, link, behind, err := at.walk(follow)
 		if err != nil {
 			return place{}, err
 		}
 		if link == nil {
-			p.slash = slash
+			p.slash = strings.HasSuffix(path, `\`)
 			return p, nil
 		}
-		if at, err = n.target(at.volume, link, rest); err != nil {
+		if at, err = n.target(at.volume, link, behind); err != nil {
 			return place{}, err
 		}
 	}
@@ -99,50 +96,52 @@ func (n *Node) target(v *volume, link *entry, rest []string) (location, error) {
 		// (windows-api.md 8.2, behaviour.md FS-34).
 		return location{}, win.ERROR_DIRECTORY
 	}
-	var to location
 	if point.IsRelative() {
-		to, err = relativeTo(v, link.parent, point.Substitute)
-	} else {
-		to, err = n.locateTarget(point.Substitute)
+		return relativeTo(v, link.parent, point.Substitute, rest)
 	}
-	if err != nil {
-		return location{}, err
-	}
-	to.names = append(to.names, rest...)
-	if pathUnits(to.names) > maxPathUnits {
-		return location{}, win.ERROR_FILENAME_EXCED_RANGE
-	}
-	return to, nil
-}
-
-// locateTarget reads an absolute target, an NT path such as \??\C:\dir or
-// \??\Volume{guid}\.
-func (n *Node) locateTarget(substitute string) (location, error) {
-	rest, ok := strings.CutPrefix(substitute, ntPrefix)
+	path, ok := strings.CutPrefix(point.Substitute, ntPrefix)
 	if !ok {
 		return location{}, win.ERROR_INVALID_REPARSE_DATA
 	}
-	return n.locate(rest)
+	if len(rest) > 0 {
+		path = strings.TrimSuffix(path, `\`) + `\` + strings.Join(rest, `\`)
+	}
+	return n.locate(path)
 }
 
 // relativeTo applies a relative target to the directory of its link. Windows
 // does it on the text of the path, so dir\.. is nothing, whether dir is a link
 // or missing. That .. stops at the root is an assumption [K].
-func relativeTo(v *volume, dir *entry, target string) (location, error) {
+func relativeTo(v *volume, dir *entry, target string, rest []string) (location, error) {
 	names := dir.path()
 	if strings.HasPrefix(target, `\`) {
 		names = nil
 	}
-	for name := range strings.SplitSeq(strings.Trim(target, `\`), `\`) {
+	for name := range strings.SplitSeq(target, `\`) {
 		switch name {
-		case ".":
+		case "", ".":
 		case "..":
 			names = names[:max(0, len(names)-1)]
 		default:
 			names = append(names, name)
 		}
 	}
-	return location{volume: v, names: names}, checkNames(names)
+	return newLocation(v, append(names, rest...))
+}
+
+// newLocation checks the names of a location.
+func newLocation(v *volume, names []string) (location, error) {
+	total := 0
+	for _, name := range names {
+		if err := checkName(name); err != nil {
+			return location{}, err
+		}
+		total += 1 + unitCount(name)
+	}
+	if total > maxPathUnits {
+		return location{}, win.ERROR_FILENAME_EXCED_RANGE
+	}
+	return location{volume: v, names: names}, nil
 }
 
 // locate reads the part of a path behind \\?\ or \??\: a drive letter or
@@ -163,13 +162,10 @@ func (n *Node) locate(path string) (location, error) {
 		// Without a backslash this is the device, not its root (windows-api.md 0.2).
 		return location{}, win.ERROR_INVALID_PARAMETER
 	}
-	l := location{volume: v}
 	if rest == "" {
-		return l, nil
+		return newLocation(v, nil)
 	}
-	rest, l.slash = strings.CutSuffix(rest, `\`)
-	l.names = strings.Split(rest, `\`)
-	return l, checkNames(l.names)
+	return newLocation(v, strings.Split(strings.TrimSuffix(rest, `\`), `\`))
 }
 
 // mounted finds the volume of a device name, C: or Volume{guid}, and checks
@@ -203,33 +199,4 @@ func (n *Node) goneCode() error {
 	default:
 		return win.ERROR_PATH_NOT_FOUND
 	}
-}
-
-// checkDevice tells whether a volume that was opened still answers, and with
-// the file system of then.
-func (v *volume) checkDevice(t *tree) error {
-	switch {
-	case !v.online(time.Now()):
-		return win.ERROR_DEVICE_NOT_CONNECTED
-	case v.tree != t:
-		return win.ERROR_FILE_INVALID // STATUS_VOLUME_DISMOUNTED: formatted since
-	}
-	return nil
-}
-
-func checkNames(names []string) error {
-	for _, name := range names {
-		if err := checkName(name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func pathUnits(names []string) int {
-	total := 0
-	for _, name := range names {
-		total += 1 + unitCount(name)
-	}
-	return total
 }
