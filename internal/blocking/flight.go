@@ -74,12 +74,53 @@ func board[T any](ctx context.Context, t *Table, key string, fn func(ctx context
 		return f, true
 	}
 
-	f = &flight{waiters: 1, done: make(chan struct{})}
+	f = launch(ctx, t, key, fn)
+	t.flights[key] = f
+	return f, true
+}
+
+// launch starts a flight with one caller.
+func launch[T any](ctx context.Context, t *Table, key string, fn func(ctx context.Context) (T, error)) *flight {
+	f := &flight{waiters: 1, done: make(chan struct{})}
 	own := context.WithValue(context.WithoutCancel(ctx), flightKey{t}, f)
 	own, f.cancel = context.WithCancel(own)
-	t.flights[key] = f
 	spawn(key, func() (T, error) { return fn(own) }, func(o outcome[T]) { t.land(key, f, o) })
-	return f, true
+	return f
+}
+
+// Alone runs fn as [Join] does, but for one caller: no other joins it or shares
+// its result. Callers exclude each other by locks that fn takes, which a
+// [Finish] step of it keeps after its caller has left.
+func Alone(ctx context.Context, t *Table, change string, fn func(ctx context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f := launch(ctx, t, change, func(ctx context.Context) (struct{}, error) { return struct{}{}, fn(ctx) })
+	select {
+	case <-f.done:
+	case <-ctx.Done():
+		if t.alight(f) {
+			return fmt.Errorf("%s: the change may still complete: %w", change, ctx.Err())
+		}
+	}
+	_, err := landing[struct{}](change, f)
+	return err
+}
+
+// Wanted fails where nobody waits any more for the flight that ctx belongs to,
+// and, outside of flights, with ctx.Err(). A [Finish] step asks it right before
+// what cannot be undone.
+func (t *Table) Wanted(ctx context.Context) error {
+	f := t.flightIn(ctx)
+	if f == nil {
+		return ctx.Err()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f.waiters == 0 {
+		return context.Canceled
+	}
+	return nil
 }
 
 // alight takes one caller off; false says that the flight has landed.
@@ -116,7 +157,9 @@ func (t *Table) settle(f *flight) {
 func (t *Table) land(key string, f *flight, outcome any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.flights, key)
+	if t.flights[key] == f {
+		delete(t.flights, key)
+	}
 	f.landed, f.outcome = true, outcome
 	f.cancel()
 	close(f.done)

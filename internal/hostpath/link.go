@@ -145,8 +145,8 @@ func (l Link) Text() string {
 	return rest
 }
 
-// maxLinks is how many links one path may pass; Windows gives up after as many.
-const maxLinks = 63
+// MaxLinks is how many links one path may pass; Windows gives up after as many.
+const MaxLinks = 63
 
 // End is where a chain of links ends.
 type End struct {
@@ -161,7 +161,7 @@ type End struct {
 // missing end is none.
 func (p *Paths) Follow(ctx context.Context, path winpath.Path, link Link) (End, error) {
 	visited := map[string]bool{path.Key(): true}
-	for range maxLinks {
+	for range MaxLinks {
 		target, err := link.Target()
 		if err != nil {
 			return End{}, err

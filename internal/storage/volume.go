@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/keylock"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/wmi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
+)
+
+// VolumeID is a volume's GUID. Its text is the volume's name,
+// \\?\Volume{guid}\.
+type VolumeID struct{ guid abi.GUID }
+
+const volumePrefix = `\\?\Volume`
+
+// ParseVolumeID reads \\?\Volume{guid}\, in any case and also without the
+// trailing backslash. All else is InvalidArgument.
+func ParseVolumeID(s string) (VolumeID, error) {
+	name := strings.TrimSuffix(s, `\`)
+	if len(name) == len(volumePrefix)+38 && strings.EqualFold(name[:len(volumePrefix)], volumePrefix) && name[len(volumePrefix)] == '{' {
+		if guid, err := abi.ParseGUID(name[len(volumePrefix):]); err == nil {
+			return VolumeID{guid}, nil
+		}
+	}
+	return VolumeID{}, fmt.Errorf(`%w: not a volume id of the form \\?\Volume{guid}\`, errdefs.ErrInvalidArgument)
+}
+
+// String is the volume's name, with the trailing backslash.
+func (id VolumeID) String() string { return id.device() + `\` }
+
+// device is the name of the volume's device, without it.
+func (id VolumeID) device() string { return volumePrefix + "{" + id.guid.String() + "}" }
+
+func (s *Storage) openVolume(id VolumeID, access win.Access) (win.Device, error) {
+	return s.host.Devices.Open(id.device(), access)
+}
+
+// onVolume runs a question on a handle of a volume's device.
+func onVolume[T any](ctx context.Context, s *Storage, question string, id VolumeID, access win.Access, run func(win.Device) (T, error)) (T, error) {
+	return ask(ctx, s, question, id.String(), func() (value T, err error) {
+		d, err := s.openVolume(id, access)
+		if err != nil {
+			return value, err
+		}
+		defer closing(d, &err)
+		return run(d)
+	})
+}
+
+// ChangeVolume runs a change of a volume under the locks of its disks and of
+// itself. With shared, calls for the same volume and change join the unfinished
+// one and share its result; else they wait for its end.
+func (s *Storage) ChangeVolume(ctx context.Context, id VolumeID, change string, shared bool, run func(context.Context) error) error {
+	key := change + " " + id.String()
+	locked := func(ctx context.Context) error {
+		on, err := s.VolumeExtents(ctx, id)
+		if err != nil {
+			return err
+		}
+		keys := []keylock.Key{keylock.Volume(id.String())}
+		for _, e := range on {
+			keys = append(keys, diskKey(e.Disk))
+		}
+		unlock, err := s.locks.Lock(ctx, keys...)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		return run(ctx)
+	}
+	if shared {
+		return join(ctx, s, key, locked)
+	}
+	ctx, cancel := blocking.WithBudget(ctx, blocking.LongBudget)
+	defer cancel()
+	return blocking.Alone(ctx, s.calls, key, locked)
+}
+
+// VolumeExtents are the stretches of disks that a volume lies on
+// (windows-api.md 7.5).
+func (s *Storage) VolumeExtents(ctx context.Context, id VolumeID) ([]abi.DiskExtent, error) {
+	return onVolume(ctx, s, "extents", id, win.NoAccess, extents)
+}
+
+func extents(d win.Device) ([]abi.DiskExtent, error) {
+	reply, err := controlGrowing(d, abi.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, abi.DiskExtentsSize(4))
+	return decoded(reply, err, abi.DecodeDiskExtents)
+}
+
+// oneDisk is the disk that all extents lie on.
+func oneDisk(on []abi.DiskExtent) (uint32, error) {
+	if len(on) == 0 {
+		return 0, fmt.Errorf("%w: the volume is on no disk", errdefs.ErrNotFound)
+	}
+	for _, e := range on {
+		if e.Disk != on[0].Disk {
+			return 0, fmt.Errorf("%w: the volume spans disks %d and %d", errdefs.ErrFailedPrecondition, on[0].Disk, e.Disk)
+		}
+	}
+	return on[0].Disk, nil
+}
+
+// DiskOfVolume is the number of the disk that a volume lies on. A volume on no
+// disk is NotFound, one on several FailedPrecondition.
+func (s *Storage) DiskOfVolume(ctx context.Context, id VolumeID) (uint32, error) {
+	on, err := s.VolumeExtents(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	return oneDisk(on)
+}
+
+// FileSystem is the name of the file system that Windows has mounted on a
+// volume, "" where the volume is RAW. Only ERROR_UNRECOGNIZED_VOLUME means RAW
+// (windows-api.md 7.6).
+func (s *Storage) FileSystem(ctx context.Context, id VolumeID) (string, error) {
+	return ask(ctx, s, "file system", id.String(), func() (string, error) { return s.fileSystem(id) })
+}
+
+func (s *Storage) fileSystem(id VolumeID) (string, error) {
+	about, err := s.host.Mounts.Information(id.String())
+	switch {
+	case errors.Is(err, win.ERROR_UNRECOGNIZED_VOLUME):
+		return "", nil
+	case err != nil:
+		return "", err
+	case about.FileSystem == "" || strings.EqualFold(about.FileSystem, "RAW"):
+		return "", fmt.Errorf("%w: Windows names no file system", errdefs.ErrUnknownContent)
+	}
+	return about.FileSystem, nil
+}
+
+// ProbeVolume reads the head and the tail of a volume and tells what it found.
+// Bytes that cannot be read are ErrUnknownContent.
+func (s *Storage) ProbeVolume(ctx context.Context, id VolumeID) (Content, error) {
+	return onVolume(ctx, s, "probe", id, win.GenericRead, func(d win.Device) (Content, error) {
+		g, err := geometry(d)
+		if err != nil {
+			return Content{}, err
+		}
+		return probeDevice(d, int64(g.BytesPerSector))
+	})
+}
+
+// VolumeSpace is the size and the free space of a volume, in bytes. A RAW volume
+// is ERROR_UNRECOGNIZED_VOLUME.
+func (s *Storage) VolumeSpace(ctx context.Context, id VolumeID) (win.FreeSpace, error) {
+	return ask(ctx, s, "space", id.String(), func() (win.FreeSpace, error) {
+		return s.host.Mounts.FreeSpace(id.String())
+	})
+}
+
+// FlushVolume writes a volume's cache. It blocks until that is done or ctx ends.
+// A flush holds no lock; later calls join one that still runs.
+func (s *Storage) FlushVolume(ctx context.Context, id VolumeID) error {
+	ctx, cancel := blocking.WithBudget(ctx, blocking.ChangeBudget)
+	defer cancel()
+	return join(ctx, s, "flush "+id.String(), func(ctx context.Context) error {
+		return finish(ctx, s, "flush", id.String(), func() (err error) {
+			d, err := s.openVolume(id, win.GenericWrite)
+			if err != nil {
+				return err
+			}
+			defer closing(d, &err)
+			return d.Flush()
+		})
+	})
+}
+
+// Format is what FormatVolume writes.
+type Format struct {
+	FileSystem string
+	// Force formats although a file system is mounted.
+	Force bool
+}
+
+// FormatVolume formats a volume, quickly, and reads the file system back. The
+// provider's rows of the disk and of the volume are proven first. The caller
+// holds the locks. Once begun it runs to its end.
+func (s *Storage) FormatVolume(ctx context.Context, id VolumeID, format Format) error {
+	return finish(ctx, s, "format", id.String(), func() error {
+		disk, err := s.identityOf(id)
+		if err != nil {
+			return err
+		}
+		return s.withProviderDisk(ctx, disk, func(p providerDisk) error {
+			return p.format(ctx, id, format)
+		})
+	})
+}
+
+// identityOf is the identity of the disk that a volume lies on.
+func (s *Storage) identityOf(id VolumeID) (identity DiskIdentity, err error) {
+	v, err := s.openVolume(id, win.NoAccess)
+	if err != nil {
+		return identity, err
+	}
+	defer closing(v, &err)
+	on, err := extents(v)
+	if err != nil {
+		return identity, err
+	}
+	number, err := oneDisk(on)
+	if err != nil {
+		return identity, err
+	}
+	d, err := s.openDisk(number, win.NoAccess)
+	if err != nil {
+		return identity, err
+	}
+	defer closing(d, &err)
+	return identify(d, number)
+}
+
+func (p providerDisk) format(ctx context.Context, id VolumeID, format Format) (err error) {
+	v, err := p.openVolume(id, win.NoAccess)
+	if err != nil {
+		return err
+	}
+	defer closing(v, &err)
+	on, err := extents(v)
+	if err != nil {
+		return err
+	}
+	if number, err := oneDisk(on); err != nil || number != p.identity.Number {
+		return errors.Join(err, fmt.Errorf("%w: the volume is not on %s", errdefs.ErrOtherDisk, p.identity))
+	}
+	row, err := p.volumeRow(ctx, id)
+	if err != nil {
+		return err
+	}
+	path, err := row.String("__PATH")
+	if err != nil {
+		return err
+	}
+	if err := p.calls.Wanted(ctx); err != nil {
+		return err
+	}
+	_, err = p.wmi.Call(ctx, namespace, wmi.Method{Class: classVolume, Path: path, Name: "Format", In: []win.Param{
+		wmi.String("FileSystem", format.FileSystem),
+		wmi.Bool("Full", false),
+		wmi.Bool("Force", format.Force),
+	}})
+	if err != nil {
+		return known(err)
+	}
+	got, err := p.fileSystem(id)
+	if err == nil && !strings.EqualFold(got, format.FileSystem) {
+		err = fmt.Errorf("%w: Windows reported the volume as formatted, but its file system reads as %q", errdefs.ErrUnavailable, got)
+	}
+	return err
+}
+
+func (s *Storage) volumeRow(ctx context.Context, id VolumeID) (wmi.Row, error) {
+	rows, err := s.wmi.Query(ctx, namespace, wmi.
+		Select("ObjectId", "UniqueId").From(classVolume).Where(wmi.Eq("UniqueId", id.String())))
+	return oneRow(rows, err)
+}
+
+// PartitionVolume is a data partition and its volume, if it has one yet.
+type PartitionVolume struct {
+	Partition abi.Partition
+	Volume    VolumeID
+	Arrived   bool
+}
+
+// VolumesOfDisk are the data partitions of a disk, by offset, each with its
+// volume. An offline disk has none: ErrDiskOffline.
+func (s *Storage) VolumesOfDisk(ctx context.Context, number uint32) ([]PartitionVolume, error) {
+	return onDisk(ctx, s, "volumes", number, func(d win.Device) ([]PartitionVolume, error) {
+		state, err := diskState(d)
+		if err != nil {
+			return nil, err
+		}
+		if state.Offline {
+			return nil, errdefs.ErrDiskOffline
+		}
+		table, err := layout(d)
+		if err != nil {
+			return nil, err
+		}
+		return s.volumesOf(number, table)
+	})
+}
+
+func (s *Storage) volumesOf(number uint32, table Layout) ([]PartitionVolume, error) {
+	var found []PartitionVolume
+	for _, p := range table.Data() {
+		found = append(found, PartitionVolume{Partition: p})
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	candidates, err := s.candidates(table)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range candidates {
+		on, err := s.extentsNow(id)
+		if isGone(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("volume %s: %w", id, err)
+		}
+		for i, f := range found {
+			if slices.ContainsFunc(on, func(e abi.DiskExtent) bool { return e.Disk == number && e.Offset == f.Partition.Offset }) {
+				found[i].Volume, found[i].Arrived = id, true
+			}
+		}
+	}
+	return found, nil
+}
+
+func (s *Storage) extentsNow(id VolumeID) (on []abi.DiskExtent, err error) {
+	d, err := s.openVolume(id, win.NoAccess)
+	if err != nil {
+		return nil, err
+	}
+	defer closing(d, &err)
+	return extents(d)
+}
+
+// candidates are the volumes that the mount manager's unique ids place on a
+// disk: a GPT partition's id, or an MBR disk's signature and an offset. Where
+// no id of the host has such a form, or the disk has no partition table, all
+// volumes are candidates.
+func (s *Storage) candidates(table Layout) ([]VolumeID, error) {
+	points, err := s.mountPoints()
+	if err != nil {
+		return nil, err
+	}
+	var ids []VolumeID
+	understood := false
+	for _, point := range points {
+		unique, ok := abi.ParseUniqueID(point.UniqueID)
+		understood = understood || ok
+		if !ok || !table.has(unique) {
+			continue
+		}
+		if id, err := ParseVolumeID(strings.Replace(point.SymbolicLink, `\??\`, `\\?\`, 1)); err == nil && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if !understood || table.isSuperfloppy() {
+		return s.allVolumes()
+	}
+	return ids, nil
+}
+
+func (s *Storage) mountPoints() (points []abi.MountPoint, err error) {
+	d, err := s.host.Devices.Open(abi.MountPointManager, win.NoAccess)
+	if err != nil {
+		return nil, err
+	}
+	defer closing(d, &err)
+	all, err := abi.MountPoint{}.EncodeQuery()
+	if err != nil {
+		return nil, err
+	}
+	reply, err := controlGrowing(d, abi.IOCTL_MOUNTMGR_QUERY_POINTS, all, 64<<10)
+	return decoded(reply, err, abi.DecodeMountPoints)
+}
+
+func (s *Storage) allVolumes() ([]VolumeID, error) {
+	names, err := s.host.Mounts.Volumes()
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]VolumeID, 0, len(names))
+	for _, name := range names {
+		id, err := ParseVolumeID(name)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
