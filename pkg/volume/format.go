@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package volume
+
+import (
+	"context"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
+)
+
+// IsVolumeFormatted says whether Windows has mounted a file system on a volume.
+// Only a volume that Windows calls RAW, and whose first 2 MiB and last 1 MiB
+// hold no signature, is not formatted; one that holds something else is
+// ErrForeignContent or ErrDamaged, one that cannot be read ErrUnknownContent or
+// what Windows says. So an error never reads as "format it".
+func (v *Volume) IsVolumeFormatted(ctx context.Context, req *IsVolumeFormattedRequest) (*IsVolumeFormattedResponse, error) {
+	const op = "volume.IsVolumeFormatted"
+	resp := &IsVolumeFormattedResponse{}
+	if req == nil {
+		return resp, nilRequest(op)
+	}
+	id, err := parseID(op, req.VolumeID)
+	if err != nil {
+		return resp, err
+	}
+	fileSystem, err := v.host.FileSystem(ctx, id)
+	if err != nil {
+		return resp, errdefs.Wrap(op, req.VolumeID, err)
+	}
+	if resp.Formatted = fileSystem != ""; resp.Formatted {
+		return resp, nil
+	}
+	return resp, errdefs.Wrap(op, req.VolumeID, v.checkClean(ctx, id))
+}
+
+// checkClean accepts a RAW volume that holds nothing.
+func (v *Volume) checkClean(ctx context.Context, id hostapi.VolumeID) error {
+	content, err := v.host.ProbeVolume(ctx, id)
+	if err != nil {
+		return err
+	}
+	return content.Err()
+}
+
+// FormatVolume formats a volume with NTFS, quickly, with the default allocation
+// unit and no label. A file system that Windows has mounted is lost: naming
+// such a volume means to wipe it. Content that Windows does not recognise is
+// ErrForeignContent or ErrDamaged unless Overwrite allows it to be lost; what
+// cannot be read is never overwritten. The boot, system, page file and
+// clustered volumes are ErrCriticalDisk.
+//
+// It blocks until the volume is formatted or ctx ends. Once begun, formatting
+// runs to its end; calls for the same volume meanwhile join it, and never
+// format a second time.
+func (v *Volume) FormatVolume(ctx context.Context, req *FormatVolumeRequest) (*FormatVolumeResponse, error) {
+	const op = "volume.FormatVolume"
+	resp := &FormatVolumeResponse{}
+	if req == nil {
+		return resp, nilRequest(op)
+	}
+	id, err := parseID(op, req.VolumeID)
+	if err != nil {
+		return resp, err
+	}
+	change := "format"
+	if req.Overwrite {
+		change = "format with Overwrite"
+	}
+	err = v.host.ChangeVolume(ctx, id, change, true, func(ctx context.Context) error {
+		return v.format(ctx, id, req.Overwrite)
+	})
+	return resp, errdefs.Wrap(op, req.VolumeID, err)
+}
+
+// format needs the locks.
+func (v *Volume) format(ctx context.Context, id hostapi.VolumeID, overwrite bool) error {
+	if err := v.checkNotCritical(ctx, id); err != nil {
+		return err
+	}
+	fileSystem, err := v.host.FileSystem(ctx, id)
+	if err != nil {
+		return err
+	}
+	mounted := fileSystem != ""
+	if !mounted {
+		content, err := v.host.ProbeVolume(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := content.Err(); err != nil && !overwrite {
+			return err
+		}
+	}
+	return v.host.FormatVolume(ctx, id, hostapi.Format{FileSystem: "NTFS", Force: mounted})
+}
+
+func (v *Volume) checkNotCritical(ctx context.Context, id hostapi.VolumeID) error {
+	extents, err := v.host.VolumeExtents(ctx, id)
+	if err != nil {
+		return err
+	}
+	return v.host.CheckVolumeNotCritical(ctx, extents)
+}
