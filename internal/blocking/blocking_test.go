@@ -83,7 +83,7 @@ func wantUnfinished(t *testing.T, table *Table, want ...Unfinished) {
 
 func TestOn_IsOneTablePerHost(t *testing.T) {
 	h := &win.Host{}
-	if On(h) != On(h) {
+	if table := On(h); table != On(h) {
 		t.Error("two tables of one host")
 	}
 	if On(h) == On(&win.Host{}) {

@@ -24,7 +24,7 @@ func TestDo_ReturnsResultAndErrorUnchanged(t *testing.T) {
 		got, err := Do(t.Context(), newTable(), query("disk 3"), func() (int, error) {
 			return 7, win.ERROR_MORE_DATA
 		})
-		if got != 7 || err != error(win.ERROR_MORE_DATA) {
+		if got != 7 || !errors.Is(err, win.ERROR_MORE_DATA) {
 			t.Errorf("got %d, %v", got, err)
 		}
 	})
@@ -38,7 +38,7 @@ func TestDo_EndedContextMakesNoCall(t *testing.T) {
 			t.Error("called")
 			return 0, nil
 		})
-		if err != context.Canceled {
+		if !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 	})

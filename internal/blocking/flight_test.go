@@ -60,6 +60,7 @@ func (c *caller) mustGet(t *testing.T, want string) {
 }
 
 func never(t *testing.T) func(context.Context) (string, error) {
+	t.Helper()
 	return func(context.Context) (string, error) {
 		t.Error("a second flight")
 		return "", nil
@@ -89,11 +90,14 @@ func TestJoin_CallersShareOneRun(t *testing.T) {
 func TestJoin_SharesErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table, h := newTable(), newHang()
-		a := join(t, table, func(context.Context) (string, error) { h.call(); return "partial", win.ERROR_BUSY })
+		a := join(t, table, func(context.Context) (string, error) {
+			got, _ := h.call()
+			return got, win.ERROR_BUSY
+		})
 		b := join(t, table, never(t))
 		close(h.release)
 		for _, c := range []*caller{a, b} {
-			if err := <-c.errs; err != error(win.ERROR_BUSY) || c.got != "partial" {
+			if err := <-c.errs; !errors.Is(err, win.ERROR_BUSY) || c.got != "late" {
 				t.Errorf("got %q, %v", c.got, err)
 			}
 		}
@@ -116,7 +120,7 @@ func TestJoin_EndedContextStartsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := Join(ctx, newTable(), partition, never(t)); err != context.Canceled {
+		if _, err := Join(ctx, newTable(), partition, never(t)); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -378,28 +382,30 @@ func TestFinish_PanicIsAnErrorOfTheStep(t *testing.T) {
 }
 
 func TestFinish_OutsideOfFlightIsDo(t *testing.T) {
-	for name, with := range map[string]func(t *testing.T, table *Table, do func(context.Context)){
-		"no flight": func(t *testing.T, _ *Table, do func(context.Context)) { do(t.Context()) },
-		"flight of another host": func(t *testing.T, _ *Table, do func(context.Context)) {
-			c := join(t, newTable(), func(ctx context.Context) (string, error) { do(ctx); return "", nil })
-			c.mustGet(t, "")
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				table, h := newTable(), newHang()
-				with(t, table, func(ctx context.Context) {
-					ctx, cancel := context.WithTimeout(ctx, time.Second)
-					defer cancel()
-					if _, err := Finish(ctx, table, format("disk 3"), h.call); !errors.Is(err, context.DeadlineExceeded) {
-						t.Errorf("got %v", err)
-					}
-				})
-				close(h.release)
-				wantUnfinished(t, table)
-			})
-		})
+	outside := func(t *testing.T, ctx context.Context, table *Table) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		h := newHang()
+		if _, err := Finish(ctx, table, format("disk 3"), h.call); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		close(h.release)
+		wantUnfinished(t, table)
 	}
+
+	t.Run("no flight", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { outside(t, t.Context(), newTable()) })
+	})
+	t.Run("flight of another host", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := join(t, newTable(), func(ctx context.Context) (string, error) {
+				outside(t, ctx, newTable())
+				return "", nil
+			})
+			c.mustGet(t, "")
+		})
+	})
 }
 
 // What a flight locks stays locked until its step has ended, whoever leaves.

@@ -53,7 +53,7 @@ func wantEmpty(t *testing.T, locks *Table) {
 
 func TestOn_IsOneTablePerHost(t *testing.T) {
 	h := &win.Host{}
-	if On(h) != On(h) {
+	if table := On(h); table != On(h) {
 		t.Error("two tables of one host")
 	}
 	if On(h) == On(&win.Host{}) {

@@ -175,7 +175,7 @@ func (e *Error) Unwrap() []error {
 // Wrap says which operation on which subject failed with err, and keeps err's
 // kind. It returns nil for a nil err, and a context error untouched.
 func Wrap(op, subject string, err error) error {
-	if err == nil || err == context.Canceled || err == context.DeadlineExceeded {
+	if err == nil || err == context.Canceled || err == context.DeadlineExceeded { //nolint:errorlint // itself, not what wraps it
 		return err
 	}
 	return &Error{Kind: KindOf(err), Op: op, Subject: subject, Err: err}

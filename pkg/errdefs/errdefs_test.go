@@ -41,7 +41,7 @@ func wantOnly(t *testing.T, err error, want Kind) {
 }
 
 func TestSentinels_AreTheStandardOnes(t *testing.T) {
-	for sentinel, standard := range map[error]error{
+	for sentinel, standard := range map[any]any{
 		ErrNotFound:         fs.ErrNotExist,
 		ErrAlreadyExists:    fs.ErrExist,
 		ErrPermissionDenied: fs.ErrPermission,
@@ -91,6 +91,7 @@ func TestKindOf(t *testing.T) {
 }
 
 func statError(t *testing.T) error {
+	t.Helper()
 	_, err := os.Stat(t.TempDir() + "/missing")
 	return err
 }
@@ -151,7 +152,7 @@ func TestWrap_KeepsKindAndCause(t *testing.T) {
 
 func TestWrap_LeavesNilAndContextErrors(t *testing.T) {
 	for _, err := range []error{nil, context.Canceled, context.DeadlineExceeded} {
-		if got := Wrap("op", "subject", err); got != err {
+		if got := Wrap("op", "subject", err); any(got) != any(err) {
 			t.Errorf("%v became %v", err, got)
 		}
 	}

@@ -92,10 +92,10 @@ func (f fakeFile) Close() error                                { f.open--; retur
 
 type fakeSession struct{ fakeObject }
 
-func (f fakeSession) Query(string) (win.Rows, error) { return fakeRows{f.fakeObject}, f.answerOpen() }
+func (f fakeSession) Query(string) (win.Rows, error) { return fakeRows(f), f.answerOpen() }
 func (f fakeSession) Get(string) (win.Row, error)    { return win.Row{}, f.answer() }
 func (f fakeSession) Start(string, string, string, []win.Param) (win.Call, error) {
-	return fakeCall{f.fakeObject}, f.answerOpen()
+	return fakeCall(f), f.answerOpen()
 }
 func (f fakeSession) Close() { f.open-- }
 

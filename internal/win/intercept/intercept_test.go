@@ -171,7 +171,11 @@ func TestHost_Around(t *testing.T) {
 					if left := f.open - before.open; left != wantOpen {
 						t.Errorf("left open %d, want %d", left, wantOpen)
 					}
-					if value := mode.value && !(c.opens && err != nil); got != nil && isZero(got) == value {
+					wantValue := mode.value
+					if c.opens && err != nil {
+						wantValue = false
+					}
+					if got != nil && isZero(got) == wantValue {
 						t.Errorf("got %v beside %v", got, err)
 					}
 				})
