@@ -15,6 +15,7 @@
 //   - [Join] runs a change as a flight: callers with the same key share one
 //     run, so that a caller who comes back joins what is unfinished and never
 //     starts it twice.
+//   - [Alone] runs a change as a flight that nobody joins.
 //   - [Finish] runs a step of a flight that must reach its end whatever
 //     happens to the callers, such as a format. While it runs the flight, and
 //     every lock that the flight holds, outlives its callers.

@@ -49,17 +49,43 @@ func Join[T any](ctx context.Context, t *Table, key string, fn func(ctx context.
 			return zero, err
 		}
 		f, joined := board(ctx, t, key, fn)
+		if joined {
+			return ride[T](ctx, t, key, f)
+		}
 		select {
 		case <-f.done:
 		case <-ctx.Done():
-			if !joined || t.alight(f) {
-				return zero, fmt.Errorf("%s: the change may still complete: %w", key, ctx.Err())
-			}
-		}
-		if joined {
-			return landing[T](key, f)
+			return zero, leaving(ctx, key)
 		}
 	}
+}
+
+// Alone runs fn as [Join] does, but for one caller: no other joins it or shares
+// its result. Callers exclude each other by locks that fn takes, which a
+// [Finish] step of it keeps after its caller has left.
+func Alone(ctx context.Context, t *Table, change string, fn func(ctx context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f := launch(ctx, t, change, func(ctx context.Context) (struct{}, error) { return struct{}{}, fn(ctx) })
+	_, err := ride[struct{}](ctx, t, change, f)
+	return err
+}
+
+// Wanted fails where nobody waits any more for the flight that ctx belongs to,
+// and, outside of flights, with ctx.Err(). A [Finish] step asks it right before
+// what cannot be undone.
+func (t *Table) Wanted(ctx context.Context) error {
+	f := t.flightIn(ctx)
+	if f == nil {
+		return ctx.Err()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f.waiters == 0 {
+		return context.Canceled
+	}
+	return nil
 }
 
 // board joins the flight of a key, or starts it. It joins no doomed one.
@@ -88,39 +114,25 @@ func launch[T any](ctx context.Context, t *Table, key string, fn func(ctx contex
 	return f
 }
 
-// Alone runs fn as [Join] does, but for one caller: no other joins it or shares
-// its result. Callers exclude each other by locks that fn takes, which a
-// [Finish] step of it keeps after its caller has left.
-func Alone(ctx context.Context, t *Table, change string, fn func(ctx context.Context) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	f := launch(ctx, t, change, func(ctx context.Context) (struct{}, error) { return struct{}{}, fn(ctx) })
+// ride waits for the end of a flight or leaves it when ctx ends.
+func ride[T any](ctx context.Context, t *Table, key string, f *flight) (T, error) {
 	select {
 	case <-f.done:
 	case <-ctx.Done():
 		if t.alight(f) {
-			return fmt.Errorf("%s: the change may still complete: %w", change, ctx.Err())
+			var zero T
+			return zero, leaving(ctx, key)
 		}
 	}
-	_, err := landing[struct{}](change, f)
-	return err
+	o, ok := f.outcome.(outcome[T])
+	if !ok {
+		return o.value, errdefs.New(errdefs.Internal, key, "", "callers expect %T and %T", f.outcome, o)
+	}
+	return o.value, o.err
 }
 
-// Wanted fails where nobody waits any more for the flight that ctx belongs to,
-// and, outside of flights, with ctx.Err(). A [Finish] step asks it right before
-// what cannot be undone.
-func (t *Table) Wanted(ctx context.Context) error {
-	f := t.flightIn(ctx)
-	if f == nil {
-		return ctx.Err()
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if f.waiters == 0 {
-		return context.Canceled
-	}
-	return nil
+func leaving(ctx context.Context, key string) error {
+	return fmt.Errorf("%s: the change may still complete: %w", key, ctx.Err())
 }
 
 // alight takes one caller off; false says that the flight has landed.
@@ -157,18 +169,10 @@ func (t *Table) settle(f *flight) {
 func (t *Table) land(key string, f *flight, outcome any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.flights[key] == f {
+	if t.flights[key] == f { // no flight of Alone
 		delete(t.flights, key)
 	}
 	f.landed, f.outcome = true, outcome
 	f.cancel()
 	close(f.done)
-}
-
-func landing[T any](key string, f *flight) (T, error) {
-	o, ok := f.outcome.(outcome[T])
-	if !ok {
-		return o.value, errdefs.New(errdefs.Internal, key, "", "callers expect %T and %T", f.outcome, o)
-	}
-	return o.value, o.err
 }

@@ -436,3 +436,114 @@ func TestFinish_LocksOutliveCallers(t *testing.T) {
 		unlock()
 	})
 }
+
+func TestAlone_DoesNotShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table, release := newTable(), make(chan struct{})
+		running := 0
+		fn := func(context.Context) error { running++; <-release; return win.ERROR_BUSY }
+		joined := join(t, table, func(context.Context) (string, error) { <-release; return "shared", nil })
+		first := background(func() error { return Alone(t.Context(), table, partition, fn) })
+		synctest.Wait()
+		second := background(func() error { return Alone(t.Context(), table, partition, fn) })
+		synctest.Wait()
+		if running != 2 {
+			t.Errorf("%d run", running)
+		}
+		again := join(t, table, never(t))
+		close(release)
+		for _, errs := range []<-chan error{first, second} {
+			if err := <-errs; !errors.Is(err, win.ERROR_BUSY) {
+				t.Errorf("got %v", err)
+			}
+		}
+		joined.mustGet(t, "shared")
+		again.mustGet(t, "shared")
+	})
+}
+
+// A flight of Alone that lands leaves the shared one of its name alone.
+func TestAlone_LeavesSharedFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table, h := newTable(), newHang()
+		first := join(t, table, func(context.Context) (string, error) { return h.call() })
+		if err := Alone(t.Context(), table, partition, func(context.Context) error { return nil }); err != nil {
+			t.Error(err)
+		}
+		second := join(t, table, never(t))
+		close(h.release)
+		first.mustGet(t, "late")
+		second.mustGet(t, "late")
+	})
+}
+
+func TestAlone_EndsWithItsCallerButForAStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table, step := newTable(), newHang()
+		ctx, leave := context.WithCancel(t.Context())
+		var flight context.Context
+		errs := background(func() error {
+			return Alone(ctx, table, partition, func(ctx context.Context) error {
+				flight = ctx
+				_, err := Finish(ctx, table, format("disk 3"), step.call)
+				return err
+			})
+		})
+		<-step.entered
+		leave()
+		err := <-errs
+		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), partition+": the change may still complete") {
+			t.Errorf("got %v", err)
+		}
+		if flight.Err() != nil {
+			t.Error("cancelled during the step")
+		}
+		close(step.release)
+		wantUnfinished(t, table)
+		if flight.Err() == nil {
+			t.Error("not cancelled after the step")
+		}
+
+		if err := Alone(ctx, table, partition, func(context.Context) error { t.Error("called"); return nil }); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestWanted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table, ask := newTable(), make(chan struct{})
+		answers := make(chan error)
+		c := join(t, table, func(ctx context.Context) (string, error) {
+			return Finish(ctx, table, format("disk 3"), func() (string, error) {
+				for range ask {
+					answers <- table.Wanted(ctx)
+				}
+				return "formatted", nil
+			})
+		})
+		wanted := func() error { ask <- struct{}{}; return <-answers }
+		if err := wanted(); err != nil {
+			t.Errorf("with a caller: %v", err)
+		}
+		c.mustLeave(t)
+		if err := wanted(); !errors.Is(err, context.Canceled) {
+			t.Errorf("without a caller: %v", err)
+		}
+		back := join(t, table, never(t))
+		if err := wanted(); err != nil {
+			t.Errorf("with a caller again: %v", err)
+		}
+		close(ask)
+		back.mustGet(t, "formatted")
+	})
+
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := newTable().Wanted(ctx); err != nil {
+		t.Errorf("outside of flights: %v", err)
+	}
+	cancel()
+	if err := newTable().Wanted(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("outside of flights, cancelled: %v", err)
+	}
+}
