@@ -58,9 +58,10 @@ func onVolume[T any](ctx context.Context, s *Storage, question string, id Volume
 }
 
 // ChangeVolume runs a change of a volume under the locks of its disks and of
-// itself. With shared, calls for the same volume and change join the unfinished
-// one and share its result; else they wait for its end.
-func (s *Storage) ChangeVolume(ctx context.Context, id VolumeID, change string, shared bool, run func(context.Context) error) error {
+// itself, and tells it the volume's extents. With shared, calls for the same
+// volume and change join the unfinished one and share its result; else they
+// wait for its end.
+func (s *Storage) ChangeVolume(ctx context.Context, id VolumeID, change string, shared bool, run func(context.Context, []abi.DiskExtent) error) error {
 	key := change + " " + id.String()
 	locked := func(ctx context.Context) error {
 		on, err := s.VolumeExtents(ctx, id)
@@ -76,7 +77,7 @@ func (s *Storage) ChangeVolume(ctx context.Context, id VolumeID, change string, 
 			return err
 		}
 		defer unlock()
-		return run(ctx)
+		return run(ctx, on)
 	}
 	if shared {
 		return join(ctx, s, key, locked)

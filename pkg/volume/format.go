@@ -67,7 +67,10 @@ func (v *Volume) FormatVolume(ctx context.Context, req *FormatVolumeRequest) (*F
 	if req.Overwrite {
 		change = "format with Overwrite"
 	}
-	err = v.host.ChangeVolume(ctx, id, change, true, func(ctx context.Context) error {
+	err = v.host.ChangeVolume(ctx, id, change, true, func(ctx context.Context, on []hostapi.Extent) error {
+		if err := v.host.CheckVolumeNotCritical(ctx, on); err != nil {
+			return err
+		}
 		return v.format(ctx, id, req.Overwrite)
 	})
 	return resp, errdefs.Wrap(op, req.VolumeID, err)
@@ -75,9 +78,6 @@ func (v *Volume) FormatVolume(ctx context.Context, req *FormatVolumeRequest) (*F
 
 // format needs the locks.
 func (v *Volume) format(ctx context.Context, id hostapi.VolumeID, overwrite bool) error {
-	if err := v.checkNotCritical(ctx, id); err != nil {
-		return err
-	}
 	fileSystem, err := v.host.FileSystem(ctx, id)
 	if err != nil {
 		return err
@@ -93,12 +93,4 @@ func (v *Volume) format(ctx context.Context, id hostapi.VolumeID, overwrite bool
 		}
 	}
 	return v.host.FormatVolume(ctx, id, hostapi.Format{FileSystem: "NTFS", Force: mounted})
-}
-
-func (v *Volume) checkNotCritical(ctx context.Context, id hostapi.VolumeID) error {
-	extents, err := v.host.VolumeExtents(ctx, id)
-	if err != nil {
-		return err
-	}
-	return v.host.CheckVolumeNotCritical(ctx, extents)
 }

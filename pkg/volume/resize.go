@@ -35,8 +35,8 @@ func (v *Volume) ResizeVolume(ctx context.Context, req *ResizeVolumeRequest) (*R
 	if req.SizeBytes < 0 {
 		return resp, errdefs.New(errdefs.InvalidArgument, op, req.VolumeID, "invalid negative size %d (SizeBytes)", req.SizeBytes)
 	}
-	err = v.host.ChangeVolume(ctx, id, "resize", false, func(ctx context.Context) error {
-		if err := v.checkNotCritical(ctx, id); err != nil {
+	err = v.host.ChangeVolume(ctx, id, "resize", false, func(ctx context.Context, on []hostapi.Extent) error {
+		if err := v.host.CheckVolumeNotCritical(ctx, on); err != nil {
 			return err
 		}
 		_, _, err := v.host.GrowVolume(ctx, id, func(now hostapi.Growth) (int64, error) {

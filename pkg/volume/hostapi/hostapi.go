@@ -81,9 +81,9 @@ type HostAPI interface {
 	LockMountPoint(ctx context.Context, id VolumeID, path Path) (unlock func(), err error)
 
 	// ChangeVolume runs a change under the locks of the volume and its disks,
-	// with ctx of its own. With shared, calls for the same volume and change
-	// join the unfinished one and share its result.
-	ChangeVolume(ctx context.Context, id VolumeID, change string, shared bool, run func(context.Context) error) error
+	// with ctx of its own and the volume's extents. With shared, calls for the
+	// same volume and change join the unfinished one and share its result.
+	ChangeVolume(ctx context.Context, id VolumeID, change string, shared bool, run func(context.Context, []Extent) error) error
 }
 
 // The types of the facts.
