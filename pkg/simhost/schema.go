@@ -44,7 +44,8 @@ type cimProperty struct {
 type cimMethod struct {
 	name       string
 	static     bool
-	parameters []cimParameter // in the order of the schema
+	parameters []cimParameter    // in the order of the schema
+	codes      map[string]string // texts of return values, by number
 }
 
 type cimParameter struct {
@@ -154,6 +155,8 @@ type methodFacts struct {
 	PresentIn      []string         `json:"present_in"`
 	Parameters     []parameterFacts `json:"parameters"`
 	Parameters23H2 []parameterFacts `json:"parameters_server23h2"`
+
+	ReturnCodes map[string]string `json:"return_codes"`
 }
 
 type parameterFacts struct {
@@ -227,7 +230,7 @@ func (f propertyFacts) property(keys []string) cimProperty {
 }
 
 func (f methodFacts) on(build uint32) cimMethod {
-	m := cimMethod{name: f.Name, static: f.Static, parameters: parametersOf(f.Parameters)}
+	m := cimMethod{name: f.Name, static: f.Static, parameters: parametersOf(f.Parameters), codes: f.ReturnCodes}
 	if build >= build23H2 && f.Parameters23H2 != nil {
 		m.parameters = parametersOf(f.Parameters23H2)
 	}

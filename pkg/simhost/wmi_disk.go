@@ -128,11 +128,13 @@ func (n *Node) wmiCreatePartition(d *disk, in cimObject) (cimObject, win.ReturnV
 	if err != nil {
 		return nil, returnValue(err)
 	}
-	p.active = in["IsActive"] == true
-	if !n.assignLetter(p.volume, in) {
-		return nil, win.ReturnAccessPathInUse
+	if p.active = in["IsActive"] == true; p.active {
+		d.writeTable()
 	}
-	return cimObject{"CreatedPartition": n.embed("MSFT_Partition", n.partitionObject(d, p))}, 0
+	if !n.assignLetter(p.volume, in) {
+		code = win.ReturnAccessPathInUse
+	}
+	return cimObject{"CreatedPartition": n.embed("MSFT_Partition", n.partitionObject(d, p))}, code
 }
 
 // checkCreation checks the parameters against each other and against the

@@ -367,5 +367,13 @@ func (i *wmiInvocation) outputs(out cimObject, code win.ReturnValue) ([]win.Row,
 			row[p.name] = p.toVariant(out[p.name])
 		}
 	}
+	if _, ok := row["ExtendedStatus"]; ok && code != 0 {
+		row["ExtendedStatus"] = i.method.extendedStatus(code)
+	}
 	return []win.Row{row}, nil
+}
+
+// extendedStatus tells a return value in words (windows-api.md 14.5).
+func (m cimMethod) extendedStatus(code win.ReturnValue) win.Row {
+	return win.Row{sysClass: "MSFT_StorageExtendedStatus", "Message": m.codes[decimal(uint64(code))]}
 }

@@ -35,8 +35,6 @@ type cachedDisk struct {
 }
 
 type cachedPartition struct {
-	disk   *cachedDisk
-	offset int64
 	volume string // its name; "" for none
 	row    cimObject
 }
@@ -100,7 +98,7 @@ func (n *Node) rereadVolume(name string) {
 func (n *Node) readDisk(d *disk) *cachedDisk {
 	c := &cachedDisk{path: d.interfacePath, row: n.diskObject(d)}
 	for _, p := range d.partitions {
-		cached := &cachedPartition{disk: c, offset: p.offset, row: n.partitionObject(d, p)}
+		cached := &cachedPartition{row: n.partitionObject(d, p)}
 		if n.answers(p.volume) {
 			cached.volume = p.volume.name()
 		}
