@@ -127,10 +127,11 @@ func (c *com) create(clsid, iid *abi.GUID) (*object, error) {
 	return c.taken(o), nil
 }
 
-// secure makes a proxy encrypt what it sends and act in our name. A new proxy
-// has the defaults of the process, which are not ours to set (windows-api.md
-// 14.2). An object without IClientSecurity is no proxy: it sends nothing.
-func (c *com) secure(o *object) error {
+// secured takes a proxy and makes it encrypt what it sends and act in our name:
+// a new one has the defaults of the process, which are not ours to set
+// (windows-api.md 14.2). An object without IClientSecurity is no proxy and
+// sends nothing.
+func (c *com) secured(proxy *object) (*object, error) {
 	const (
 		authenticationNTLM  = 10 // RPC_C_AUTHN_WINNT
 		noAuthorization     = 0  // RPC_C_AUTHZ_NONE
@@ -139,12 +140,13 @@ func (c *com) secure(o *object) error {
 		defaultCapabilities = 0  // EOAC_NONE
 		noInterface         = win.HRESULT(0x8000_4002)
 	)
-	r, _, _ := c.setProxyBlanket.Call(uintptr(unsafe.Pointer(o)), authenticationNTLM, noAuthorization, 0,
+	r, _, _ := c.setProxyBlanket.Call(uintptr(unsafe.Pointer(c.taken(proxy))), authenticationNTLM, noAuthorization, 0,
 		packetPrivacy, impersonate, 0, defaultCapabilities)
 	if code := result(r); failed(code) && code != noInterface {
-		return code
+		c.release(proxy)
+		return nil, code
 	}
-	return nil
+	return proxy, nil
 }
 
 // bstr is a string in COM's own memory.

@@ -82,24 +82,27 @@ func (w wmi) Connect(namespace string) (win.Session, error) {
 		return nil, err
 	}
 	defer w.com.release(locator)
-
-	name, err := w.com.newString(namespace)
+	services, err := w.com.connect(locator, namespace)
 	if err != nil {
 		return nil, err
 	}
-	defer w.com.free(name)
+	return &session{com: w.com, services: services}, nil
+}
 
+// connect asks a locator for a namespace, as the user of this process: local
+// connections take no credentials.
+func (c *com) connect(locator *object, namespace string) (*object, error) {
+	name, err := c.newString(namespace)
+	if err != nil {
+		return nil, err
+	}
+	defer c.free(name)
 	var services *object
 	code := locator.call(slotLocatorConnectServer, uintptr(name), 0, 0, 0, flagUseMaxWait, 0, 0, uintptr(unsafe.Pointer(&services)))
 	if failed(code) {
-		return nil, w.com.failure(code)
+		return nil, c.failure(code)
 	}
-	w.com.taken(services)
-	if err := w.com.secure(services); err != nil {
-		w.com.release(services)
-		return nil, err
-	}
-	return &session{com: w.com, services: services}, nil
+	return c.secured(services)
 }
 
 // session is an IWbemServices.
@@ -131,9 +134,7 @@ func (s *session) Query(wql string) (win.Rows, error) {
 	if failed(code) {
 		return nil, s.com.failure(code)
 	}
-	s.com.taken(enum)
-	if err := s.com.secure(enum); err != nil {
-		s.com.release(enum)
+	if enum, err = s.com.secured(enum); err != nil {
 		return nil, err
 	}
 	return &rows{com: s.com, enum: enum}, nil
@@ -247,9 +248,7 @@ func (s *session) execute(path, method string, arguments *object) (win.Call, err
 		}
 		return finished(row), nil
 	}
-	s.com.taken(pending)
-	if err := s.com.secure(pending); err != nil {
-		s.com.release(pending)
+	if pending, err = s.com.secured(pending); err != nil {
 		return nil, err
 	}
 	return &call{com: s.com, result: pending}, nil
@@ -315,7 +314,10 @@ func (finished) Close() {}
 
 // milliseconds rounds a wait up, and never to the value that means for ever.
 func milliseconds(wait time.Duration) uintptr {
-	ms := (wait + time.Millisecond - 1) / time.Millisecond
+	ms := wait / time.Millisecond
+	if wait%time.Millisecond > 0 {
+		ms++
+	}
 	return uintptr(min(max(ms, 0), math.MaxInt32))
 }
 
