@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostapi
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/hostpath"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/winpath"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
+)
+
+func (h *host) Remove(ctx context.Context, path winpath.Path) error {
+	return h.do(ctx, "remove", path, func() error {
+		o, err := h.at(ctx, path, toRemove)
+		if err != nil {
+			return err
+		}
+		return hostpath.Closed(o, h.remove(o, path.Extended()))
+	})
+}
+
+func (h *host) RemoveTree(ctx context.Context, path winpath.Path) error {
+	return h.do(ctx, "remove", path, func() error {
+		o, err := h.at(ctx, path, toRemove)
+		if err != nil {
+			return err
+		}
+		if o.isTree() {
+			err = h.emptyAt(ctx, path)
+		}
+		if err == nil {
+			err = h.remove(o, path.Extended())
+		}
+		return hostpath.Closed(o, err)
+	})
+}
+
+func (h *host) RemoveContents(ctx context.Context, path winpath.Path) error {
+	return h.do(ctx, "remove", path, func() error { return h.emptyAt(ctx, path) })
+}
+
+func (h *host) emptyAt(ctx context.Context, path winpath.Path) error {
+	o, err := h.at(ctx, path, toList)
+	switch {
+	case err != nil:
+		return err
+	case o.isLink():
+		err = refused("directory", path.String(), errCrossing)
+	case !o.isDirectory():
+		err = win.ERROR_DIRECTORY
+	default:
+		err = h.empty(ctx, o, path)
+	}
+	return hostpath.Closed(o, err)
+}
+
+// remove removes an open file, empty directory or link; path is its extended
+// form. What is at the path of a dead mount point is told to the mount manager
+// first, so that its entry goes too; where that fails the mount point goes
+// alone.
+func (h *host) remove(o object, path string) error {
+	if o.isMountPoint() {
+		volume, err := mountedAt(o)
+		switch {
+		case err != nil:
+			return err
+		case volume == winpath.Path{}: // a junction
+		case h.alive(path, volume):
+			return refused("remove", display(path), errdefs.ErrMountedBelow)
+		default:
+			_ = h.Mounts.DeletePoint(path + `\`)
+		}
+	}
+	return dispose(o)
+}
+
+// alive reports whether a mount folder's volume may still be there. Those of a
+// file server are its own, and cannot be looked up here.
+func (h *host) alive(folder string, volume winpath.Path) bool {
+	return strings.HasPrefix(folder, `\\?\UNC\`) || h.paths.Alive(volume)
+}
+
+// dispose removes an open object's name when the handle is closed, also where
+// others have it open and where it is read-only. File systems that cannot do
+// this remove it with the last handle.
+func dispose(o object) error {
+	const flags = abi.FILE_DISPOSITION_FLAG_DELETE | abi.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS |
+		abi.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE
+	err := o.SetInformation(abi.FileDispositionInfoExClass, abi.EncodeFileDispositionInfoEx(flags))
+	if !hostpath.Unknown(err) {
+		return err
+	}
+	if o.info.Attributes&abi.FILE_ATTRIBUTE_READONLY != 0 {
+		return disposeReadOnly(o)
+	}
+	return disposeLate(o)
+}
+
+func disposeLate(o object) error {
+	return o.SetInformation(abi.FileDispositionInfoClass, abi.EncodeFileDispositionInfo(true))
+}
+
+// disposeReadOnly takes the attribute away, which forbids removal, and puts it
+// back where the removal fails.
+func disposeReadOnly(o object) error {
+	writable := o.info.Attributes &^ (abi.FILE_ATTRIBUTE_READONLY | abi.FILE_ATTRIBUTE_REPARSE_POINT | abi.FILE_ATTRIBUTE_DIRECTORY)
+	if writable == 0 {
+		writable = abi.FILE_ATTRIBUTE_NORMAL // 0 would change nothing
+	}
+	if err := setAttributes(o, writable); err != nil {
+		return err
+	}
+	err := disposeLate(o)
+	if err != nil {
+		err = errors.Join(err, setAttributes(o, writable&^abi.FILE_ATTRIBUTE_NORMAL|abi.FILE_ATTRIBUTE_READONLY))
+	}
+	return err
+}
+
+func setAttributes(o object, attributes uint32) error {
+	return o.SetInformation(abi.FileBasicInfoClass, abi.FileBasicInfo{Attributes: attributes}.Encode())
+}
+
+// display is the usual spelling of an extended path.
+func display(path string) string {
+	if share, ok := strings.CutPrefix(path, `\\?\UNC\`); ok {
+		return `\\` + share
+	}
+	if rest, ok := strings.CutPrefix(path, `\\?\`); ok && !strings.HasPrefix(rest, "Volume{") {
+		return rest
+	}
+	return path
+}
