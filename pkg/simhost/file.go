@@ -69,6 +69,7 @@ func (f *file) Close() error {
 	f.entry.opens--
 	if f.entry.deleting && (f.posix || f.entry.opens == 0) && f.checkVolume() == nil {
 		f.entry.remove()
+		f.volume.used -= f.volume.allocation(f.entry.size)
 	}
 	return nil
 }

@@ -190,6 +190,33 @@ func (n *Node) HoldOpen(path string) (release func(), err error) {
 	}), nil
 }
 
+// AddFile writes a file of size bytes into an existing directory, as a workload
+// does: links on the way are followed, and the volume has less free space until
+// the file is removed. It fails as a write does, with ERROR_DISK_FULL where the
+// file does not fit.
+func (n *Node) AddFile(path string, size int64) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p, err := n.resolve(extended(path), true)
+	switch {
+	case err != nil:
+		return err
+	case p.entry != nil:
+		return win.ERROR_ALREADY_EXISTS
+	case size < 0:
+		return win.ERROR_INVALID_PARAMETER
+	case p.volume.allocation(size) > p.volume.fsSize-p.volume.used:
+		return win.ERROR_DISK_FULL
+	}
+	e, err := p.create(win.OpenFile{Disposition: win.CreateNew})
+	if err != nil {
+		return err
+	}
+	e.size = size
+	p.volume.used += p.volume.allocation(size)
+	return nil
+}
+
 // extended gives a drive path its extended form; other forms stay.
 func extended(path string) string {
 	if len(path) >= 2 && path[1] == ':' {

@@ -171,19 +171,31 @@ func (n *Node) locate(path string) (location, error) {
 // mounted finds the volume of a device name, C: or Volume{guid}, and checks
 // that Windows mounts it.
 func (n *Node) mounted(device string) (*volume, error) {
-	v, ok := n.volumeByName(extendedPrefix + device)
-	if len(device) == 2 && device[1] == ':' {
-		v, ok = n.volumeByLetter(device[0])
-	}
+	v, err := n.device(device)
 	switch {
-	case !ok:
-		return nil, n.goneCode()
+	case err != nil:
+		return nil, err
 	case v.state != 0:
 		return nil, v.state
 	case v.tree == nil:
 		return nil, win.ERROR_UNRECOGNIZED_VOLUME // RAW, windows-api.md 7.6
 	}
 	return v, nil
+}
+
+func (n *Node) device(name string) (*volume, error) {
+	if id, ok := parseVolumeName(extendedPrefix + name); ok {
+		if v, ok := n.volumeByID(id); ok {
+			return v, nil
+		}
+		return nil, n.goneCode()
+	}
+	if len(name) == 2 && name[1] == ':' {
+		if v, ok := n.volumeByLetter(name[0]); ok {
+			return v, nil
+		}
+	}
+	return nil, win.ERROR_PATH_NOT_FOUND
 }
 
 // goneCode is what an open answers whose volume is not there. The facts name

@@ -104,7 +104,7 @@ func (b *bed) point(path string, data []byte) {
 
 func (b *bed) mount(path string, v *volume) {
 	b.Helper()
-	b.mkdir(strings.TrimSuffix(path, `\`))
+	b.mkdir(strings.TrimSuffix(extended(path), `\`))
 	if err := b.mounts.SetPoint(path, v.name()); err != nil {
 		b.Fatalf("mount %s: %v", path, err)
 	}
