@@ -54,5 +54,8 @@ func putBool(b []byte, v bool) {
 	}
 }
 
+// zeros returns n bytes, to be filled in and appended to.
+func zeros(n int) []byte { return make([]byte, n) }
+
 // align rounds n up to a multiple of to.
 func align(n, to int) int { return (n + to - 1) / to * to }

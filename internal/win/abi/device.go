@@ -148,7 +148,7 @@ const (
 
 // DecodePropertyQuery reads a STORAGE_PROPERTY_QUERY.
 func DecodePropertyQuery(b []byte) (PropertyQuery, error) {
-	if err := need("STORAGE_PROPERTY_QUERY", b, propertyQueryParameters); err != nil {
+	if err := need("STORAGE_PROPERTY_QUERY", b, propertyQuerySize); err != nil {
 		return PropertyQuery{}, err
 	}
 	return PropertyQuery{
@@ -261,7 +261,7 @@ func stringAt(b []byte, offset uint32) string {
 
 // Encode returns the STORAGE_DEVICE_DESCRIPTOR.
 func (d DeviceDescriptor) Encode() []byte {
-	b := make([]byte, deviceDescriptorStrings)
+	b := zeros(deviceDescriptorStrings)
 	b[8] = d.DeviceType
 	putBool(b[10:], d.Removable)
 	for i, s := range []string{d.Vendor, d.Product, d.Revision, d.Serial} {
@@ -274,7 +274,7 @@ func (d DeviceDescriptor) Encode() []byte {
 	}
 	le.PutUint32(b[28:], uint32(d.BusType))
 	le.PutUint32(b[32:], uint32(len(b)-deviceDescriptorStrings))
-	b = append(b, make([]byte, max(0, deviceDescriptorSize-len(b)))...)
+	b = append(b, zeros(max(0, deviceDescriptorSize-len(b)))...)
 	le.PutUint32(b, deviceDescriptorSize)
 	le.PutUint32(b[4:], uint32(len(b)))
 	return b
@@ -444,7 +444,7 @@ func decodeIdentifier(b []byte) (Identifier, int, error) {
 // EncodeIdentifiers returns the STORAGE_DEVICE_ID_DESCRIPTOR. ErrMalformed
 // means that an identifier is too long for it.
 func EncodeIdentifiers(list []Identifier) ([]byte, error) {
-	b := make([]byte, identifiersStart)
+	b := zeros(identifiersStart)
 	for n, i := range list {
 		size := align(identifierStart+len(i.Value), 4)
 		if size > identifierMax {

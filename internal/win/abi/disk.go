@@ -276,8 +276,9 @@ func (p Partition) Unused() bool {
 		return p.Length == 0 && p.MBRType == PARTITION_ENTRY_UNUSED
 	case PartitionStyleGPT:
 		return p.Length == 0 && p.Type.IsZero()
+	default:
+		return p.Length == 0
 	}
-	return p.Length == 0
 }
 
 const (
@@ -370,6 +371,7 @@ func (l Layout) Encode() []byte {
 	case PartitionStyleMBR:
 		le.PutUint32(b[8:], l.Signature)
 		le.PutUint32(b[12:], l.CheckSum)
+	case PartitionStyleRAW:
 	}
 	for i, p := range l.Partitions {
 		p.put(b[LayoutSize(i):LayoutSize(i+1)])
@@ -396,5 +398,6 @@ func (p Partition) put(b []byte) {
 		putBool(b[34:], p.Recognized)
 		le.PutUint32(b[36:], p.HiddenSectors)
 		p.ID.Put(b[40:])
+	case PartitionStyleRAW:
 	}
 }

@@ -2,8 +2,6 @@
 
 package abi
 
-import "math"
-
 // Information classes (FILE_INFO_BY_HANDLE_CLASS).
 const (
 	FileBasicInfoClass              uint32 = 0
@@ -296,7 +294,7 @@ func EncodeDirEntries(b []byte, list []DirEntry) (entries, n int) {
 	for _, e := range list {
 		name := EncodeUTF16(e.Name)
 		start := align(n, dirEntryAlign)
-		if start > len(b) || dirEntryName+len(name) > len(b)-start || len(name) > math.MaxUint16 {
+		if start > len(b) || dirEntryName+len(name) > len(b)-start {
 			break
 		}
 		if last >= 0 {

@@ -256,43 +256,43 @@ func TestEnumeratorsAndSizesAreThoseOfTheHeaders(t *testing.T) {
 func layouts() []layout {
 	guid := GUID{0x11223344, 0x5566, 0x7788, [8]byte{0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF, 0x01}}
 	return []layout{
-		of("STORAGE_DEVICE_NUMBER", DecodeDeviceNumber, DeviceNumber.Encode,
+		of("STORAGE_DEVICE_NUMBER", DecodeDeviceNumber, plain(DeviceNumber.Encode),
 			DeviceNumber{DeviceType: FILE_DEVICE_DISK, Number: 0x01020304, Partition: 0x05060708}),
-		of("STORAGE_DEVICE_NUMBER_EX", DecodeDeviceNumberEx, DeviceNumberEx.Encode,
+		of("STORAGE_DEVICE_NUMBER_EX", DecodeDeviceNumberEx, plain(DeviceNumberEx.Encode),
 			DeviceNumberEx{Flags: DeviceGUIDFromPage83, DeviceType: FILE_DEVICE_DISK, Number: 0x01020304, GUID: guid, Partition: 0x05060708}),
-		of("STORAGE_PROPERTY_QUERY", DecodePropertyQuery, PropertyQuery.Encode,
+		of("STORAGE_PROPERTY_QUERY", DecodePropertyQuery, plain(PropertyQuery.Encode),
 			PropertyQuery{Property: PropertyDeviceID, Type: QueryExists, Parameters: make([]byte, 4)}),
-		of("STORAGE_DEVICE_DESCRIPTOR", DecodeDeviceDescriptor, DeviceDescriptor.Encode,
+		of("STORAGE_DEVICE_DESCRIPTOR", DecodeDeviceDescriptor, plain(DeviceDescriptor.Encode),
 			DeviceDescriptor{DeviceType: 5, Removable: true, Vendor: "VENDOR", Product: "PRODUCT", Revision: "REV", Serial: "SERIAL ", BusType: BusTypeNVMe}),
-		of("STORAGE_DEVICE_ID_DESCRIPTOR", DecodeIdentifiers, must(EncodeIdentifiers), []Identifier{
+		of("STORAGE_DEVICE_ID_DESCRIPTOR", DecodeIdentifiers, EncodeIdentifiers, []Identifier{
 			{CodeSet: CodeSetBinary, Type: IdentifierNAA, Association: AssociationDevice, Value: []byte{0x60, 0x02, 0x24, 0x80, 1, 2, 3}},
 			{CodeSet: CodeSetASCII, Type: IdentifierVendorID, Association: AssociationTarget, Value: []byte("Google  ")},
 		}),
-		of("STORAGE_ADAPTER_DESCRIPTOR", DecodeAdapterDescriptor, AdapterDescriptor.Encode,
+		of("STORAGE_ADAPTER_DESCRIPTOR", DecodeAdapterDescriptor, plain(AdapterDescriptor.Encode),
 			AdapterDescriptor{BusType: BusTypeSAS}),
-		of("STORAGE_ACCESS_ALIGNMENT_DESCRIPTOR", DecodeAlignmentDescriptor, AlignmentDescriptor.Encode,
+		of("STORAGE_ACCESS_ALIGNMENT_DESCRIPTOR", DecodeAlignmentDescriptor, plain(AlignmentDescriptor.Encode),
 			AlignmentDescriptor{CacheLine: 64, CacheOffset: 8, LogicalSector: 512, PhysicalSector: 4096, SectorOffset: 1024}),
-		of("SCSI_ADDRESS", DecodeSCSIAddress, SCSIAddress.Encode,
+		of("SCSI_ADDRESS", DecodeSCSIAddress, plain(SCSIAddress.Encode),
 			SCSIAddress{Port: 1, Path: 2, Target: 3, LUN: 4}),
-		of("NVME_IDENTIFY_CONTROLLER_DATA", DecodeIdentifyController, IdentifyController.Encode,
+		of("NVME_IDENTIFY_CONTROLLER_DATA", DecodeIdentifyController, plain(IdentifyController.Encode),
 			IdentifyController{Vendor: 0x1D0F, Serial: "vol0123456789abcdef0", Model: "Amazon Elastic Block Store              ", Firmware: "1.0     "}),
-		of("NVME_IDENTIFY_NAMESPACE_DATA", DecodeIdentifyNamespace, IdentifyNamespace.Encode,
+		of("NVME_IDENTIFY_NAMESPACE_DATA", DecodeIdentifyNamespace, plain(IdentifyNamespace.Encode),
 			IdentifyNamespace{
 				Blocks:     0x0102030405060708,
 				NGUID:      [16]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
 				EUI64:      [8]byte{17, 18, 19, 20, 21, 22, 23, 24},
 				VendorArea: append(append([]byte{25, 26, 27}, make([]byte, 3708)...), 28),
 			}),
-		of("DISK_GEOMETRY_EX", DecodeDiskGeometry, DiskGeometry.Encode, DiskGeometry{
+		of("DISK_GEOMETRY_EX", DecodeDiskGeometry, plain(DiskGeometry.Encode), DiskGeometry{
 			Cylinders: 0x0102030405060708, MediaType: MediaTypeFixed, TracksPerCylinder: 255, SectorsPerTrack: 63,
 			BytesPerSector: 4096, DiskSize: 0x1112131415161718,
 		}),
-		of("GET_LENGTH_INFORMATION", DecodeLength, EncodeLength, 0x0102030405060708),
-		of("GET_DISK_ATTRIBUTES", DecodeDiskAttributes, EncodeDiskAttributes, DISK_ATTRIBUTE_OFFLINE|DISK_ATTRIBUTE_READ_ONLY),
-		of("SET_DISK_ATTRIBUTES", DecodeSetDiskAttributes, SetDiskAttributes.Encode,
+		of("GET_LENGTH_INFORMATION", DecodeLength, plain(EncodeLength), 0x0102030405060708),
+		of("GET_DISK_ATTRIBUTES", DecodeDiskAttributes, plain(EncodeDiskAttributes), DISK_ATTRIBUTE_OFFLINE|DISK_ATTRIBUTE_READ_ONLY),
+		of("SET_DISK_ATTRIBUTES", DecodeSetDiskAttributes, plain(SetDiskAttributes.Encode),
 			SetDiskAttributes{Version: SetDiskAttributesSize, Persist: true, Attributes: DISK_ATTRIBUTE_READ_ONLY, Mask: 3}),
-		of("DISK_GROW_PARTITION", DecodeGrowPartition, GrowPartition.Encode, GrowPartition{Partition: 2, BytesToGrow: 0x0102030405060708}),
-		of("DRIVE_LAYOUT_INFORMATION_EX GPT", DecodeLayout, Layout.Encode, Layout{
+		of("DISK_GROW_PARTITION", DecodeGrowPartition, plain(GrowPartition.Encode), GrowPartition{Partition: 2, BytesToGrow: 0x0102030405060708}),
+		of("DRIVE_LAYOUT_INFORMATION_EX GPT", DecodeLayout, plain(Layout.Encode), Layout{
 			Style: PartitionStyleGPT, DiskID: guid, StartingUsableOffset: 17408, UsableLength: 0x0102030405060708, MaxPartitions: 128,
 			Partitions: []Partition{
 				{
@@ -308,7 +308,7 @@ func layouts() []layout {
 				},
 			},
 		}),
-		of("DRIVE_LAYOUT_INFORMATION_EX MBR", DecodeLayout, Layout.Encode, Layout{
+		of("DRIVE_LAYOUT_INFORMATION_EX MBR", DecodeLayout, plain(Layout.Encode), Layout{
 			Style: PartitionStyleMBR, Signature: 0xA1B2C3D4,
 			Partitions: []Partition{{
 				Style: PartitionStyleMBR, Offset: 1048576, Length: 0x3132333435363738, Number: 1,
@@ -316,19 +316,19 @@ func layouts() []layout {
 				ID: GUID{23, 24, 25, [8]byte{26, 27, 28, 29, 30, 31, 32, 33}},
 			}},
 		}),
-		of("VOLUME_DISK_EXTENTS", DecodeDiskExtents, EncodeDiskExtents, []DiskExtent{
+		of("VOLUME_DISK_EXTENTS", DecodeDiskExtents, plain(EncodeDiskExtents), []DiskExtent{
 			{Disk: 3, Offset: 0x0102030405060708, Length: 0x1112131415161718},
 			{Disk: 4, Offset: 0x2122232425262728, Length: 0x3132333435363738},
 		}),
-		of("NTFS_VOLUME_DATA_BUFFER", DecodeNTFSVolumeData, NTFSVolumeData.Encode, NTFSVolumeData{
+		of("NTFS_VOLUME_DATA_BUFFER", DecodeNTFSVolumeData, plain(NTFSVolumeData.Encode), NTFSVolumeData{
 			SerialNumber: 0x0102030405060708, Sectors: 0x1112131415161718, TotalClusters: 0x2122232425262728,
 			FreeClusters: 0x3132333435363738, BytesPerSector: 512, BytesPerCluster: 4096,
 		}),
-		of("FSCTL_EXTEND_VOLUME input", DecodeExtendVolume, EncodeExtendVolume, 0x0102030405060708),
-		of("MOUNTMGR_MOUNT_POINT", DecodeMountPointQuery, must(MountPoint.EncodeQuery), MountPoint{
+		of("FSCTL_EXTEND_VOLUME input", DecodeExtendVolume, plain(EncodeExtendVolume), 0x0102030405060708),
+		of("MOUNTMGR_MOUNT_POINT", DecodeMountPointQuery, MountPoint.EncodeQuery, MountPoint{
 			UniqueID: UniqueID{Style: PartitionStyleMBR, Signature: 0xA1B2C3D4, Offset: 1048576}.Encode(),
 		}),
-		of("MOUNTMGR_MOUNT_POINTS", DecodeMountPoints, must(EncodeMountPoints), []MountPoint{
+		of("MOUNTMGR_MOUNT_POINTS", DecodeMountPoints, EncodeMountPoints, []MountPoint{
 			{
 				SymbolicLink: `\DosDevices\C:`, Device: `\Device\HarddiskVolume3`,
 				UniqueID: UniqueID{Style: PartitionStyleGPT, Partition: guid}.Encode(),
@@ -338,28 +338,28 @@ func layouts() []layout {
 				UniqueID:     UniqueID{Style: PartitionStyleMBR, Signature: 0xA1B2C3D4, Offset: 1048576}.Encode(),
 			},
 		}),
-		of("REPARSE_DATA_BUFFER symlink", DecodeReparsePoint, must(ReparsePoint.Encode),
+		of("REPARSE_DATA_BUFFER symlink", DecodeReparsePoint, ReparsePoint.Encode,
 			ReparsePoint{Tag: IO_REPARSE_TAG_SYMLINK, Substitute: `\??\C:\dir`, Print: `C:\dir`, Flags: SymlinkFlagRelative}),
-		of("REPARSE_DATA_BUFFER mount point", DecodeReparsePoint, must(ReparsePoint.Encode),
+		of("REPARSE_DATA_BUFFER mount point", DecodeReparsePoint, ReparsePoint.Encode,
 			ReparsePoint{Tag: IO_REPARSE_TAG_MOUNT_POINT, Substitute: `\??\C:\dir`, Print: `C:\dir`}),
-		of("REPARSE_DATA_BUFFER other", DecodeReparsePoint, must(ReparsePoint.Encode),
+		of("REPARSE_DATA_BUFFER other", DecodeReparsePoint, ReparsePoint.Encode,
 			ReparsePoint{Tag: IO_REPARSE_TAG_DEDUP, Data: []byte{1, 2, 3}}),
-		of("REPARSE_GUID_DATA_BUFFER", DecodeReparsePoint, must(ReparsePoint.Encode),
+		of("REPARSE_GUID_DATA_BUFFER", DecodeReparsePoint, ReparsePoint.Encode,
 			ReparsePoint{Tag: 0x42, GUID: guid, Data: []byte{4, 5}}),
-		of("FILE_BASIC_INFO", DecodeFileBasicInfo, FileBasicInfo.Encode, FileBasicInfo{
+		of("FILE_BASIC_INFO", DecodeFileBasicInfo, plain(FileBasicInfo.Encode), FileBasicInfo{
 			CreationTime: 0x0102030405060708, LastAccessTime: 0x1112131415161718, LastWriteTime: 0x2122232425262728,
 			ChangeTime: 0x3132333435363738, Attributes: 0x421,
 		}),
-		of("FILE_STANDARD_INFO", DecodeFileStandardInfo, FileStandardInfo.Encode,
+		of("FILE_STANDARD_INFO", DecodeFileStandardInfo, plain(FileStandardInfo.Encode),
 			FileStandardInfo{AllocationSize: 0x0102030405060708, EndOfFile: 0x1112131415161718, Links: 2, Directory: true}),
-		of("FILE_ATTRIBUTE_TAG_INFO", DecodeFileAttributeTagInfo, FileAttributeTagInfo.Encode,
+		of("FILE_ATTRIBUTE_TAG_INFO", DecodeFileAttributeTagInfo, plain(FileAttributeTagInfo.Encode),
 			FileAttributeTagInfo{Attributes: FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: IO_REPARSE_TAG_MOUNT_POINT}),
-		of("FILE_ID_INFO", DecodeFileIDInfo, FileIDInfo.Encode,
+		of("FILE_ID_INFO", DecodeFileIDInfo, plain(FileIDInfo.Encode),
 			FileIDInfo{VolumeSerialNumber: 0x0102030405060708, FileID: [16]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}}),
-		of("FILE_DISPOSITION_INFO", DecodeFileDispositionInfo, EncodeFileDispositionInfo, true),
-		of("FILE_DISPOSITION_INFO_EX", DecodeFileDispositionInfoEx, EncodeFileDispositionInfoEx,
+		of("FILE_DISPOSITION_INFO", DecodeFileDispositionInfo, plain(EncodeFileDispositionInfo), true),
+		of("FILE_DISPOSITION_INFO_EX", DecodeFileDispositionInfoEx, plain(EncodeFileDispositionInfoEx),
 			FILE_DISPOSITION_FLAG_DELETE|FILE_DISPOSITION_FLAG_POSIX_SEMANTICS|FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE),
-		of("FILE_ID_BOTH_DIR_INFO", DecodeDirEntries, encodeDirEntries, []DirEntry{
+		of("FILE_ID_BOTH_DIR_INFO", DecodeDirEntries, plain(encodeDirEntries), []DirEntry{
 			{Name: "abc", Attributes: FILE_ATTRIBUTE_ARCHIVE, EndOfFile: 0x1112131415161718, LastWriteTime: 0x0102030405060708, FileID: 0x2122232425262728},
 			{
 				Name: "link", Attributes: FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: IO_REPARSE_TAG_SYMLINK,
@@ -375,35 +375,31 @@ type layout struct {
 	name   string
 	want   any
 	decode func([]byte) (any, error)
-	encode func(any) []byte
+	encode func(any) ([]byte, error)
 }
 
-func of[T any](name string, decode func([]byte) (T, error), encode func(T) []byte, want T) layout {
+func of[T any](name string, decode func([]byte) (T, error), encode func(T) ([]byte, error), want T) layout {
 	return layout{
 		name:   name,
 		want:   want,
 		decode: func(b []byte) (any, error) { return decode(b) },
-		encode: func(v any) []byte { return encode(v.(T)) },
+		encode: func(v any) ([]byte, error) { return encode(v.(T)) },
 	}
 }
 
-// must is an encoder that does not fail.
-func must[T any](encode func(T) ([]byte, error)) func(T) []byte {
-	return func(v T) []byte {
-		b, err := encode(v)
-		if err != nil {
-			panic(err)
-		}
-		return b
-	}
+// plain gives an encoder that cannot fail the form of those that can.
+func plain[T any](encode func(T) []byte) func(T) ([]byte, error) {
+	return func(v T) ([]byte, error) { return encode(v), nil }
 }
 
+// encodeDirEntries encodes entries into a buffer in which they fit.
 func encodeDirEntries(list []DirEntry) []byte {
-	b := make([]byte, 1<<20)
-	entries, n := EncodeDirEntries(b, list)
-	if entries != len(list) {
-		panic("directory entries do not fit")
+	size := 0
+	for _, e := range list {
+		size += 112 + 2*len(e.Name)
 	}
+	b := make([]byte, size)
+	_, n := EncodeDirEntries(b, list)
 	return b[:n]
 }
 
@@ -422,8 +418,30 @@ func TestLayoutsAreThoseOfTheHeaders(t *testing.T) {
 			if diff := cmp.Diff(l.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("decoded (-want +got):\n%s", diff)
 			}
-			if got := l.encode(l.want); !bytes.Equal(got, b) {
-				t.Errorf("encoded\n%x, want\n%x", got, b)
+			encoded, err := l.encode(l.want)
+			if err != nil || !bytes.Equal(encoded, b) {
+				t.Errorf("encoded %v\n%x, want\n%x", err, encoded, b)
+			}
+		})
+	}
+}
+
+func TestPrefixesAreRefused(t *testing.T) {
+	g := readGolden(t)
+	// Structures that are whole before the last byte: what follows is
+	// optional.
+	enough := map[string]int{"DISK_GEOMETRY_EX": 32}
+	for _, l := range layouts() {
+		t.Run(l.name, func(t *testing.T) {
+			b := g.bytes(t, l.name)
+			whole, ok := enough[l.name]
+			if !ok {
+				whole = len(b)
+			}
+			for n := range whole {
+				if _, err := l.decode(b[:n]); !isDecoderError(err) {
+					t.Errorf("%d bytes: %v", n, err)
+				}
 			}
 		})
 	}

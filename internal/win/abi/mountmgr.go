@@ -37,7 +37,7 @@ const (
 // EncodeQuery returns the MOUNTMGR_MOUNT_POINT that selects entries. The zero
 // MountPoint selects all. ErrMalformed means that a name is too long.
 func (p MountPoint) EncodeQuery() ([]byte, error) {
-	return p.append(make([]byte, mountPointSize), 0)
+	return p.append(zeros(mountPointSize), 0)
 }
 
 // DecodeMountPointQuery reads a MOUNTMGR_MOUNT_POINT.
@@ -59,7 +59,7 @@ func DecodeMountPointQuery(b []byte) (MountPoint, error) {
 //	  MOUNTMGR_MOUNT_POINT MountPoints[1]; // @8, 24 bytes each
 //	} MOUNTMGR_MOUNT_POINTS;
 func EncodeMountPoints(list []MountPoint) ([]byte, error) {
-	b := make([]byte, mountPointsStart+len(list)*mountPointSize)
+	b := zeros(mountPointsStart + len(list)*mountPointSize)
 	for i, p := range list {
 		var err error
 		if b, err = p.append(b, mountPointsStart+i*mountPointSize); err != nil {
@@ -80,7 +80,7 @@ func (p MountPoint) append(b []byte, entry int) ([]byte, error) {
 		if len(part) == 0 {
 			continue
 		}
-		b = append(b, make([]byte, align(len(b), 2)-len(b))...)
+		b = append(b, zeros(align(len(b), 2)-len(b))...)
 		le.PutUint32(b[entry+8*i:], uint32(len(b)))
 		le.PutUint16(b[entry+8*i+4:], uint16(len(part)))
 		b = append(b, part...)
@@ -181,13 +181,13 @@ func ParseUniqueID(b []byte) (UniqueID, bool) {
 func (u UniqueID) Encode() []byte {
 	switch u.Style {
 	case PartitionStyleGPT:
-		b := append(make([]byte, 0, len(gptUniqueID)+GUIDSize), gptUniqueID...)
-		b = b[:cap(b)]
-		u.Partition.Put(b[len(gptUniqueID):])
+		b := zeros(len(gptUniqueID) + GUIDSize)
+		u.Partition.Put(b[copy(b, gptUniqueID):])
 		return b
 	case PartitionStyleMBR:
 		b := le.AppendUint32(nil, u.Signature)
 		return le.AppendUint64(b, uint64(u.Offset))
+	default:
+		return nil
 	}
-	return nil
 }

@@ -159,21 +159,21 @@ func (p ReparsePoint) Encode() ([]byte, error) {
 
 // A symbolic link has its print name first and no terminators.
 func (p ReparsePoint) appendSymlink(b []byte) []byte {
-	substitute, print := EncodeUTF16(p.Substitute), EncodeUTF16(p.Print)
-	b = appendNames(b, len(print), len(substitute), 0, len(print))
+	substitute, printed := EncodeUTF16(p.Substitute), EncodeUTF16(p.Print)
+	b = appendNames(b, len(printed), len(substitute), 0, len(printed))
 	b = le.AppendUint32(b, p.Flags)
-	b = append(b, print...)
+	b = append(b, printed...)
 	return append(b, substitute...)
 }
 
 // NTFS takes a mount point only with the substitute name first and a NUL
 // behind each name.
 func (p ReparsePoint) appendMountPoint(b []byte) []byte {
-	substitute, print := EncodeUTF16(p.Substitute), EncodeUTF16(p.Print)
-	b = appendNames(b, 0, len(substitute), len(substitute)+2, len(print))
+	substitute, printed := EncodeUTF16(p.Substitute), EncodeUTF16(p.Print)
+	b = appendNames(b, 0, len(substitute), len(substitute)+2, len(printed))
 	b = append(b, substitute...)
 	b = append(b, 0, 0)
-	b = append(b, print...)
+	b = append(b, printed...)
 	return append(b, 0, 0)
 }
 

@@ -54,11 +54,14 @@ func run(objects []string) error {
 
 // section returns the bytes of .golden.
 func section(object string) ([]byte, error) {
-	f, err := pe.Open(object)
+	b, err := os.ReadFile(object)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	f, err := pe.NewFile(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
 	s := f.Section(".golden")
 	if s == nil {
 		return nil, fmt.Errorf("no section .golden")
