@@ -488,6 +488,7 @@ func (n *Node) attach(d *disk) {
 		d.number++
 	}
 	n.disks[d.number] = d
+	d.arrivals++
 	d.present, d.knownSize = true, d.size
 	switch {
 	case d.persistent != nil:

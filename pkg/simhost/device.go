@@ -71,11 +71,11 @@ func (n *Node) driverAt(path string) (driver, error) {
 		return mountManager{n}, nil
 	}
 	if d, ok := n.diskByPath(path); ok {
-		return diskDriver{n, d}, nil
+		return diskDriver{n, d, d.arrivals}, nil
 	}
 	if number, ok := devicePath(path, `\\.\PhysicalDrive`); ok {
 		if d, ok := n.diskByNumber(number); ok {
-			return diskDriver{n, d}, nil
+			return diskDriver{n, d, d.arrivals}, nil
 		}
 		return nil, win.ERROR_FILE_NOT_FOUND
 	}
@@ -86,7 +86,7 @@ func (n *Node) driverAt(path string) (driver, error) {
 	if !v.online(time.Now()) {
 		return nil, n.offlineCode(v)
 	}
-	return volumeDriver{n, v}, nil
+	return volumeDriver{n, v, v.extents[0].disk.arrivals}, nil
 }
 
 // offlineCode is what opening a volume that is not there answers.

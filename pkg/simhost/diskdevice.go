@@ -9,8 +9,9 @@ import (
 
 // diskDriver answers for a whole disk.
 type diskDriver struct {
-	node *Node
-	disk *disk
+	node    *Node
+	disk    *disk
+	arrival int // of the disk at which the handle was opened
 }
 
 // The volume's and the disk's geometry for old programs (windows-api.md 4).
@@ -20,7 +21,7 @@ const (
 )
 
 func (dd diskDriver) gone() error {
-	if dd.disk.present {
+	if dd.disk.present && dd.disk.arrivals == dd.arrival {
 		return nil
 	}
 	return dd.node.staleCode()

@@ -54,6 +54,7 @@ type disk struct {
 	number        uint32
 	interfacePath string
 	present       bool
+	arrivals      int // so far
 
 	bus                       abi.BusType
 	vendor, product, revision string

@@ -11,18 +11,19 @@ import (
 
 // volumeDriver answers for a volume and its file system.
 type volumeDriver struct {
-	node   *Node
-	volume *volume
+	node    *Node
+	volume  *volume
+	arrival int // of its disk at which the handle was opened
 }
 
 func (vd volumeDriver) gone() error {
-	if vd.volume.online(time.Now()) {
-		return nil
-	}
-	if vd.volume.present {
+	switch {
+	case !vd.volume.present || vd.volume.extents[0].disk.arrivals != vd.arrival:
+		return vd.node.staleCode()
+	case !vd.volume.online(time.Now()):
 		return win.ERROR_NOT_READY // its disk is offline
 	}
-	return vd.node.staleCode()
+	return nil
 }
 
 func (vd volumeDriver) control(code uint32, in []byte, room int) ([]byte, error) {
