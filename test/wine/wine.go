@@ -12,10 +12,10 @@ import (
 )
 
 // Need skips a test of what Wine does not have.
-func Need(t testing.TB, c Capability) {
-	t.Helper()
+func Need(tb testing.TB, c Capability) {
+	tb.Helper()
 	if Running() {
-		t.Skipf("Wine has no %s", c)
+		tb.Skipf("Wine has no %s", c)
 	}
 }
 

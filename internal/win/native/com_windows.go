@@ -101,7 +101,7 @@ func (c *com) taken(o *object) *object {
 // release gives an interface pointer back.
 func (c *com) release(o *object) {
 	if o != nil {
-		o.call(slotRelease)
+		_ = o.call(slotRelease) // the count of references left
 		c.outstanding.Add(-1)
 	}
 }
@@ -176,7 +176,7 @@ func (c *com) alloc(s string) (bstr, error) {
 
 func (c *com) free(s bstr) {
 	if s != 0 {
-		c.freeString.Call(uintptr(s))
+		_, _, _ = c.freeString.Call(uintptr(s))
 		c.outstanding.Add(-1)
 	}
 }

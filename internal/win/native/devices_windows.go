@@ -26,7 +26,7 @@ func (d devices) Interfaces(class abi.GUID) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer d.setup.destroy.Call(set)
+	defer d.setup.close(set)
 
 	var paths []string
 	for index := uint32(0); ; index++ {
@@ -108,6 +108,8 @@ func (s setupAPI) list(class *abi.GUID) (uintptr, error) {
 	}
 	return set, nil
 }
+
+func (s setupAPI) close(set uintptr) { _, _, _ = s.destroy.Call(set) }
 
 func (s setupAPI) next(set uintptr, class *abi.GUID, index uint32) (*interfaceData, error) {
 	data := &interfaceData{}

@@ -85,14 +85,13 @@ func registerInterface(t *testing.T, path string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer k.Close()
 		switch data := data.(type) {
 		case string:
 			err = k.SetStringValue(value, data)
 		case uint32:
 			err = k.SetDWordValue(value, data)
 		}
-		if err != nil {
+		if err := errors.Join(err, k.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}

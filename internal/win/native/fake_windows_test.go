@@ -107,7 +107,7 @@ func (p *provider) code() uintptr {
 	}
 	if p.details != nil {
 		setErrorInfo := windows.NewLazySystemDLL("oleaut32.dll").NewProc("SetErrorInfo")
-		setErrorInfo.Call(0, uintptr(unsafe.Pointer(p.instance(p.details...))))
+		_, _, _ = setErrorInfo.Call(0, uintptr(unsafe.Pointer(p.instance(p.details...))))
 	}
 	return uintptr(win.WBEM_E_FAILED)
 }
@@ -192,7 +192,7 @@ func (p *provider) properties() map[int]any {
 				return code
 			}
 			if f.next == len(f.values) {
-				return uintptr(noMoreData)
+				return uintptr(errNoMoreData)
 			}
 			*name, *v = p.encode(f.values[f.next])
 			f.next++

@@ -25,7 +25,10 @@ var (
 )
 
 // folder is an empty directory in extended form.
-func folder(t *testing.T) string { return `\\?\` + t.TempDir() }
+func folder(t *testing.T) string {
+	t.Helper()
+	return `\\?\` + t.TempDir()
+}
 
 func mustOpen(t *testing.T, parent win.File, name string, how win.OpenFile) win.File {
 	t.Helper()

@@ -25,7 +25,7 @@ func (mounts) Volumes() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer windows.FindVolumeClose(search)
+	defer func() { _ = windows.FindVolumeClose(search) }()
 
 	volumes := []string{name.String()}
 	for {

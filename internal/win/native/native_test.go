@@ -5,7 +5,7 @@ package native
 import "testing"
 
 func TestHost_IsOne(t *testing.T) {
-	if Host() != Host() {
+	if first, second := Host(), Host(); first != second {
 		t.Error("two hosts in one process")
 	}
 }

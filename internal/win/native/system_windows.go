@@ -28,7 +28,7 @@ func (system) RegistryValue(key, name string) (win.RegistryValue, error) {
 	if err := windows.RegOpenKeyEx(windows.HKEY_LOCAL_MACHINE, &path[0], 0, windows.KEY_READ|windows.KEY_WOW64_64KEY, &open); err != nil {
 		return win.RegistryValue{}, err
 	}
-	defer windows.RegCloseKey(open)
+	defer func() { _ = windows.RegCloseKey(open) }()
 
 	var result win.RegistryValue
 	result.Data, err = grow(256, func(buf []byte) (int, error) {

@@ -66,8 +66,9 @@ func (c *com) scalar(k kind, p unsafe.Pointer) (null any, err error) {
 		return c.embedded(*(**object)(p))
 	case kindVariant:
 		return c.value((*variant)(p))
+	default:
+		return nil, win.WBEM_E_TYPE_MISMATCH
 	}
-	return nil, win.WBEM_E_TYPE_MISMATCH
 }
 
 // embedded copies an object within another, which keeps it.
@@ -109,7 +110,7 @@ func (c *com) elements(v *variant) (any, error) {
 	if r, _, _ := c.access.Call(array, uintptr(unsafe.Pointer(&data))); failed(result(r)) {
 		return nil, result(r)
 	}
-	defer c.done.Call(array)
+	defer func() { _, _, _ = c.done.Call(array) }()
 
 	size, _, _ := c.elementSize.Call(array)
 	values := make([]any, int(upper)-int(lower)+1)
@@ -135,9 +136,12 @@ func (c *com) newVariant(value any) (*variant, error) {
 
 // clear frees what a variant holds.
 func (c *com) clear(v *variant) {
-	c.clearVariant.Call(uintptr(unsafe.Pointer(v)))
+	c.empty(v)
 	c.outstanding.Add(-1)
 }
+
+// empty is clear for a variant that is not counted yet.
+func (c *com) empty(v *variant) { _, _, _ = c.clearVariant.Call(uintptr(unsafe.Pointer(v))) }
 
 func (c *com) encode(value any) (*variant, error) {
 	switch value := value.(type) {
@@ -190,7 +194,7 @@ func (c *com) vector(values []any) (*variant, error) {
 	v := &variant{kind: kindArray | of, value: uint64(array)}
 	for i, value := range values {
 		if err := c.put(v, i, value); err != nil {
-			c.clearVariant.Call(uintptr(unsafe.Pointer(v)))
+			c.empty(v)
 			return nil, err
 		}
 	}

@@ -54,7 +54,7 @@ const (
 	flagForwardOnly       = 0x20
 	flagUseMaxWait        = 0x80 // ConnectServer gives up after two minutes
 
-	noMoreData = win.HRESULT(0x0004_0005) // WBEM_S_NO_MORE_DATA, of enumerated properties
+	errNoMoreData = win.HRESULT(0x0004_0005) // WBEM_S_NO_MORE_DATA, of enumerated properties
 )
 
 // Enter joins the multithreaded apartment. That the thread was in it already
@@ -71,7 +71,7 @@ func (w wmi) Enter() error {
 	return nil
 }
 
-func (w wmi) Leave() { w.com.uninitialize.Call() }
+func (w wmi) Leave() { _, _, _ = w.com.uninitialize.Call() }
 
 func (w wmi) Connect(namespace string) (win.Session, error) {
 	if err := w.com.find(); err != nil {
@@ -331,7 +331,7 @@ func (c *com) row(o *object) (win.Row, error) {
 	if code := o.call(slotObjectBeginEnumeration, 0); failed(code) {
 		return nil, c.failure(code)
 	}
-	defer o.call(slotObjectEndEnumeration)
+	defer func() { _ = o.call(slotObjectEndEnumeration) }()
 	for {
 		more, err := c.property(o, row)
 		if err != nil {
@@ -353,7 +353,7 @@ func (c *com) property(o *object, row win.Row) (bool, error) {
 	if failed(code) {
 		return false, c.failure(code)
 	}
-	if code == noMoreData {
+	if code == errNoMoreData {
 		return false, nil
 	}
 	c.outstanding.Add(2)
@@ -389,8 +389,8 @@ func (c *com) set(o *object, p win.Param) error {
 // one: it must be taken at once, on the same thread (windows-api.md 14.5).
 func (c *com) failure(code win.HRESULT) error {
 	var info *object
-	c.getErrorInfo.Call(0, uintptr(unsafe.Pointer(&info)))
-	if info == nil {
+	r, _, _ := c.getErrorInfo.Call(0, uintptr(unsafe.Pointer(&info)))
+	if failed(result(r)) || info == nil {
 		return code
 	}
 	defer c.release(c.taken(info))

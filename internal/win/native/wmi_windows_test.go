@@ -279,9 +279,15 @@ func TestWMI_NothingIsLeft(t *testing.T) {
 func TestVariant_RoundTrip(t *testing.T) {
 	c := enter(t).com
 	for _, value := range []any{
-		nil, true, false, uint8(200), int16(-2), int32(-3), float32(1.5), 2.25,
+		nil,
+		true, false, uint8(200), int16(-2), int32(-3), float32(1.5), 2.25,
 		"", "text", "unpaired \xed\xa0\x80", "18446744073709551615",
-		[]any{}, []any{"a", "", "c"}, []any{int32(1), int32(-1)}, []any{uint8(1), uint8(255)}, []any{true, false}, []any{1.5, -1.5},
+		[]any{},
+		[]any{"a", "", "c"},
+		[]any{int32(1), int32(-1)},
+		[]any{uint8(1), uint8(255)},
+		[]any{true, false},
+		[]any{1.5, -1.5},
 	} {
 		v, err := c.newVariant(value)
 		if err != nil {
@@ -298,8 +304,14 @@ func TestVariant_RoundTrip(t *testing.T) {
 func TestVariant_Refused(t *testing.T) {
 	c := enter(t).com
 	for _, value := range []any{
-		1, uint32(1), struct{}{}, win.Row{},
-		[]any{nil}, []any{"a", int32(1)}, []any{"a", struct{}{}}, []any{struct{}{}}, []any{[]any{"a"}},
+		1, uint32(1),
+		struct{}{},
+		win.Row{},
+		[]any{nil},
+		[]any{"a", int32(1)},
+		[]any{"a", struct{}{}},
+		[]any{struct{}{}},
+		[]any{[]any{"a"}},
 	} {
 		if _, err := c.newVariant(value); !errors.Is(err, win.WBEM_E_TYPE_MISMATCH) {
 			t.Errorf("%#v: error %v, want %v", value, err, win.WBEM_E_TYPE_MISMATCH)
