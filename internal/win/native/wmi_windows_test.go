@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -273,6 +274,38 @@ func TestWMI_NothingIsLeft(t *testing.T) {
 	}
 	if after := handleCount(t); after > before+rounds/10 {
 		t.Errorf("%d handles before, %d after", before, after)
+	}
+}
+
+// Threads that have entered work beside each other, each on its own session.
+func TestWMI_Threads(t *testing.T) {
+	w := wmi{com: newCOM()}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			if err := w.Enter(); err != nil {
+				t.Error(err)
+				return
+			}
+			defer w.Leave()
+			s, err := w.Connect(cimv2)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer s.Close()
+			for range 25 {
+				if rows, err := query(s, "SELECT Name FROM Win32_BIOS"); err != nil || len(rows) != 1 {
+					t.Errorf("%d rows, %v; want one", len(rows), err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := w.com.outstanding.Load(); n != 0 {
+		t.Errorf("%d COM references, strings and variants are left", n)
 	}
 }
 
