@@ -39,15 +39,25 @@ func (d *disk) writable() error {
 	return nil
 }
 
+// changeable is writable with the codes of WMI.
+func (d *disk) changeable() error {
+	switch {
+	case !d.present || d.offline:
+		return win.ReturnDiskOffline
+	case d.readOnly:
+		return win.ReturnDiskReadOnly
+	}
+	return nil
+}
+
 // initialise writes an empty partition table onto a disk that has none, and
 // with GPT the reserved partition that Windows makes itself (windows-api.md
 // 5.3 step 5).
 func (n *Node) initialise(d *disk, style abi.PartitionStyle) error {
-	switch err := d.writable(); {
-	case err == win.ERROR_WRITE_PROTECT:
-		return win.ReturnDiskReadOnly
-	case err != nil:
-		return win.ReturnDiskOffline
+	if err := d.changeable(); err != nil {
+		return err
+	}
+	switch {
 	case d.style != abi.PartitionStyleRAW:
 		return win.ReturnAlreadyInitialized
 	case style == abi.PartitionStyleGPT && d.knownSize < 2*msrEnd(d, n.switches):
@@ -176,12 +186,10 @@ type newPartition struct {
 // createPartition makes a partition, and the volume of one that holds data. The
 // volume arrives later.
 func (n *Node) createPartition(d *disk, want newPartition) (*partition, error) {
-	switch err := d.writable(); {
-	case err == win.ERROR_WRITE_PROTECT:
-		return nil, win.ReturnDiskReadOnly
-	case err != nil:
-		return nil, win.ReturnDiskOffline
-	case d.style == abi.PartitionStyleRAW:
+	if err := d.changeable(); err != nil {
+		return nil, err
+	}
+	if d.style == abi.PartitionStyleRAW {
 		return nil, win.ReturnNotInitialized
 	}
 	if !d.msrDue.IsZero() { // Windows reserves its space before it gives any away
@@ -244,7 +252,17 @@ func (p *partition) holdsData(style abi.PartitionStyle) bool {
 	if style == abi.PartitionStyleGPT {
 		return p.gptType == abi.PARTITION_BASIC_DATA_GUID
 	}
-	return p.mbrType != 0 && p.mbrType != 0x05 && p.mbrType != 0x0F && p.mbrType != 0xEE
+	return p.recognised() || p.offset == 0 // a superfloppy
+}
+
+// recognised reports whether the MBR type is one whose file systems Windows
+// mounts: FAT12, FAT16, FAT32, NTFS and exFAT (RecognizedPartition).
+func (p *partition) recognised() bool {
+	switch p.mbrType {
+	case 0x01, 0x04, 0x06, abi.PARTITION_XINT13, abi.PARTITION_FAT32, abi.PARTITION_FAT32_XINT13, abi.PARTITION_IFS:
+		return true
+	}
+	return false
 }
 
 // addVolume makes the volume of a partition and tells the mount manager.

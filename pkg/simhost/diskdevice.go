@@ -212,7 +212,7 @@ func (p *partition) entry(d *disk) abi.Partition {
 		ID: p.id, Type: p.gptType, Attributes: p.attributes, Name: p.name,
 	}
 	if d.style == abi.PartitionStyleMBR {
-		e.MBRType, e.Active, e.Recognized = p.mbrType, p.active, p.mbrType == abi.PARTITION_IFS
+		e.MBRType, e.Active, e.Recognized = p.mbrType, p.active, p.recognised()
 		e.HiddenSectors = uint32(p.offset / int64(d.sectorSize))
 	}
 	return e
