@@ -31,9 +31,9 @@ func baseOf(text, embedded string) string {
 
 // toVariant gives a value of the model the type in which COM hands it over
 // (windows-api.md 14.7). The model's types are those of the schema: bool,
-// uint8 … int64, string, win.Row and slices of them; a char16 is a rune. It
-// panics on another type: that would be a mistake of the model, not of its
-// user.
+// uint8 … uint64, int32, string, win.Row and slices of them; a char16 is a
+// rune. It panics on another type: that would be a mistake of the model, not of
+// its user.
 func (t cimType) toVariant(v any) any {
 	if v == nil {
 		return nil
@@ -78,10 +78,6 @@ func (t cimType) element(v any) any {
 		if t.base == "uint64" {
 			return strconv.FormatUint(x, 10)
 		}
-	case int64:
-		if t.base == "sint64" {
-			return strconv.FormatInt(x, 10)
-		}
 	case string:
 		switch t.base {
 		case "string", "datetime", "reference":
@@ -125,12 +121,7 @@ func (t cimType) fromElement(v any) (any, bool) {
 	case uint8:
 		return x, t.base == "uint8"
 	case int16:
-		switch t.base {
-		case "char16":
-			return rune(uint16(x)), true
-		case "sint16", "sint8":
-			return x, true
-		}
+		return rune(uint16(x)), t.base == "char16"
 	case int32:
 		return t.fromInt32(x)
 	case string:
@@ -162,9 +153,6 @@ func (t cimType) fromString(x string) (any, bool) {
 	case "uint64":
 		u, err := strconv.ParseUint(x, 10, 64)
 		return u, err == nil
-	case "sint64":
-		i, err := strconv.ParseInt(x, 10, 64)
-		return i, err == nil
 	}
 	return nil, false
 }

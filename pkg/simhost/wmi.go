@@ -188,7 +188,9 @@ func (c *cimClass) project(r win.Row, listed []string, keepPaths bool) win.Row {
 	return out
 }
 
-// runWQL answers a query of a namespace.
+// runWQL answers a query of a namespace. A name that the class does not have is
+// an invalid query, in the list as in the condition: the schema finds it before
+// the provider is asked.
 func (n *Node) runWQL(namespace, text string) ([]win.Row, error) {
 	q, err := parseWQL(text)
 	if err != nil {

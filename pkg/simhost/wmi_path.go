@@ -132,16 +132,11 @@ func (c *cimClass) relativePath(row win.Row) any {
 	return b.String()
 }
 
-// literal writes a key's value into an object path.
+// literal writes a key's value into an object path. Keys are text or unsigned
+// numbers.
 func (p cimProperty) literal(v any) string {
-	switch x := v.(type) {
-	case string:
-		if isText(p.base) {
-			return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(x) + `"`
-		}
-		return x
-	case bool:
-		return strings.ToUpper(map[bool]string{true: "true", false: "false"}[x])
+	if isText(p.base) {
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(v.(string)) + `"`
 	}
 	return decimal(unsigned(v))
 }

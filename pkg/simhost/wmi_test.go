@@ -372,7 +372,7 @@ func hasCOMType(p cimType, v any) bool {
 	case int32:
 		return p.base == "uint16" || p.base == "uint32" || p.base == "sint32"
 	case string:
-		return slices.Contains([]string{"string", "reference", "datetime", "uint64", "sint64"}, p.base)
+		return slices.Contains([]string{"string", "reference", "datetime", "uint64"}, p.base)
 	case win.Row:
 		return p.base == "object"
 	}

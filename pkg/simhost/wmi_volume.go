@@ -64,9 +64,9 @@ func (n *Node) wmiResize(d *disk, at int, in cimObject) (cimObject, win.ReturnVa
 	if err := n.growPartition(d, p.number, grown-p.length); err != nil {
 		return nil, returnValue(err)
 	}
-	n.extendOver(p.volume)
+	err := n.extendOver(p.volume)
 	n.rereadDisk(d)
-	return nil, 0
+	return nil, returnValue(err)
 }
 
 // resizable is the code with which a partition refuses to be resized whatever
@@ -83,13 +83,11 @@ func resizable(p *partition) win.ReturnValue {
 
 // extendOver lets a file system cover its volume; RAW has nothing to extend,
 // and less than an allocation unit is left alone.
-func (n *Node) extendOver(v *volume) {
+func (n *Node) extendOver(v *volume) error {
 	if v.fs == "" || v.length() < v.fsSize+int64(v.unitSize) {
-		return
+		return nil
 	}
-	if err := n.extendVolume(v, v.length()/int64(v.extents[0].disk.sectorSize)); err != nil {
-		panic("simhost: extend after grow: " + err.Error())
-	}
+	return n.extendVolume(v, v.length()/int64(v.extents[0].disk.sectorSize))
 }
 
 // wmiSupportedSize is MSFT_Partition.GetSupportedSize. It asks the defragmenter

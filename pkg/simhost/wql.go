@@ -3,6 +3,7 @@
 package simhost
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -291,9 +292,9 @@ func (p *wqlParser) negation() (wqlCondition, bool) {
 // NULL and property [NOT] LIKE text.
 func (p *wqlParser) comparison() (wqlCondition, bool) {
 	if literal, ok := p.literal(); ok {
-		operator := p.take()
-		property, ok := p.name()
-		return wqlComparison{property, mirrored[operator.text], literal}, ok && operator.kind == wqlSymbol && mirrored[operator.text] != ""
+		operator, ok := p.operator()
+		property, named := p.name()
+		return wqlComparison{property, mirrored[operator], literal}, ok && named
 	}
 	property, ok := p.name()
 	if !ok {
@@ -301,18 +302,33 @@ func (p *wqlParser) comparison() (wqlCondition, bool) {
 	}
 	switch {
 	case p.word("IS"):
-		not := p.word("NOT")
-		return negatedIf(not, wqlComparison{property, "=", wqlLiteral{wqlWord, "NULL"}}), p.word("NULL")
+		operator := "="
+		if p.word("NOT") {
+			operator = "<>"
+		}
+		return wqlComparison{property, operator, wqlLiteral{wqlWord, "NULL"}}, p.word("NULL")
 	case p.word("NOT"):
 		c, ok := p.like(property)
 		return wqlNot{c}, ok
 	case p.next().kind == wqlWord:
 		return p.like(property)
 	}
-	operator := p.take()
-	literal, ok := p.literal()
-	return wqlComparison{property, mirrored[mirrored[operator.text]], literal}, ok && operator.kind == wqlSymbol && mirrored[operator.text] != ""
+	operator, ok := p.operator()
+	literal, constant := p.literal()
+	return wqlComparison{property, operator, literal}, ok && constant
 }
+
+// operator consumes a comparison operator and spells it as wqlComparison does.
+func (p *wqlParser) operator() (string, bool) {
+	t := p.take()
+	if t.text == "!=" {
+		t.text = "<>"
+	}
+	return t.text, t.kind == wqlSymbol && mirrored[t.text] != ""
+}
+
+// mirrored is the operator with its sides changed.
+var mirrored = map[string]string{"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 func (p *wqlParser) like(property string) (wqlCondition, bool) {
 	if !p.word("LIKE") {
@@ -320,17 +336,6 @@ func (p *wqlParser) like(property string) (wqlCondition, bool) {
 	}
 	t := p.take()
 	return wqlComparison{property, "LIKE", wqlLiteral{t.kind, t.text}}, t.kind == wqlText
-}
-
-// mirrored is the operator with its sides changed; applied twice it is the
-// operator in its usual spelling.
-var mirrored = map[string]string{"=": "=", "<>": "<>", "!=": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
-
-func negatedIf(not bool, c wqlCondition) wqlCondition {
-	if not {
-		return wqlNot{c}
-	}
-	return c
 }
 
 // literal consumes a constant, if one is next.
@@ -451,41 +456,17 @@ func comparer(base string, l wqlLiteral) (func(any) int, bool) {
 }
 
 func numberComparer(base, text string) (func(any) int, bool) {
-	if strings.HasPrefix(base, "sint") {
+	if base == "sint32" {
 		want, err := strconv.ParseInt(text, 10, 64)
-		return func(v any) int { return order(signed(v), want) }, err == nil
+		return func(v any) int { return cmp.Compare(int64(v.(int32)), want) }, err == nil
 	}
 	want, err := strconv.ParseUint(text, 10, 64)
-	return func(v any) int { return order(unsigned(v), want) }, err == nil
-}
-
-func order[T int64 | uint64](a, b T) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	return func(v any) int { return cmp.Compare(unsigned(v), want) }, err == nil
 }
 
 func boolToInt(b bool) int {
 	if b {
 		return 1
-	}
-	return 0
-}
-
-// signed reads a value of a sint type from a row.
-func signed(v any) int64 {
-	switch x := v.(type) {
-	case int16:
-		return int64(x)
-	case int32:
-		return int64(x)
-	case string:
-		i, _ := strconv.ParseInt(x, 10, 64) // the engine wrote it
-		return i
 	}
 	return 0
 }

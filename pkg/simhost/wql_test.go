@@ -86,7 +86,7 @@ var wqlTestClass = &cimClass{name: "C", namespace: `root\n`, properties: []cimPr
 	{name: "Id", key: true, cimType: cimType{base: "string"}},
 	{name: "Number", cimType: cimType{base: "uint32"}},
 	{name: "Size", cimType: cimType{base: "uint64"}},
-	{name: "Delta", cimType: cimType{base: "sint64"}},
+	{name: "Delta", cimType: cimType{base: "sint32"}},
 	{name: "Offline", cimType: cimType{base: "boolean"}},
 	{name: "Letter", cimType: cimType{base: "char16"}},
 	{name: "Missing", cimType: cimType{base: "string"}},
@@ -96,7 +96,7 @@ var wqlTestClass = &cimClass{name: "C", namespace: `root\n`, properties: []cimPr
 
 func wqlTestRow() win.Row {
 	return wqlTestClass.row(cimObject{
-		"Id": `\\?\Volume{1}\`, "Number": uint32(0xFFFF_FFFF), "Size": uint64(1) << 63, "Delta": int64(-3),
+		"Id": `\\?\Volume{1}\`, "Number": uint32(0xFFFF_FFFF), "Size": uint64(1) << 63, "Delta": int32(-3),
 		"Offline": true, "Letter": 'C', "List": []uint16{2},
 	})
 }
@@ -253,6 +253,30 @@ func TestWMIPath_RoundTrip(t *testing.T) {
 		if !is(row) {
 			t.Errorf("%s does not name its row", name)
 		}
+	}
+}
+
+func TestWMIPath_NumberKey(t *testing.T) {
+	bios, ok := schemaFor(build2022).class(`root\cimv2`, "Win32_BIOS")
+	if !ok {
+		t.Fatal("no Win32_BIOS")
+	}
+	row := bios.row(cimObject{
+		"Name": "BIOS", "Version": "1", "SoftwareElementID": "BIOS", "SoftwareElementState": uint16(3), "TargetOperatingSystem": uint16(0),
+	})
+	p, err := parseWMIPath(row[sysRelPath].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	is, err := p.bind(bios)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !is(row) {
+		t.Errorf("%v does not name its row", row[sysRelPath])
+	}
+	if row["SoftwareElementState"] = int32(2); is(row) {
+		t.Error("another state is the same row")
 	}
 }
 
