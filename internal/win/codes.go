@@ -81,6 +81,8 @@ const (
 	ERROR_SEM_TIMEOUT                 Errno = 121
 	ERROR_INSUFFICIENT_BUFFER         Errno = 122
 	ERROR_INVALID_NAME                Errno = 123
+	ERROR_MOD_NOT_FOUND               Errno = 126
+	ERROR_PROC_NOT_FOUND              Errno = 127
 	ERROR_DIR_NOT_ROOT                Errno = 144
 	ERROR_DIR_NOT_EMPTY               Errno = 145
 	ERROR_BUSY                        Errno = 170

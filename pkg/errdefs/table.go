@@ -73,6 +73,8 @@ var kinds = map[error]Kind{
 	win.ERROR_INVALID_FUNCTION:     Unsupported,
 	win.ERROR_NOT_SUPPORTED:        Unsupported,
 	win.ERROR_CALL_NOT_IMPLEMENTED: Unsupported,
+	win.ERROR_MOD_NOT_FOUND:        Unsupported, // a DLL that this Windows lacks
+	win.ERROR_PROC_NOT_FOUND:       Unsupported,
 
 	win.WBEM_E_INVALID_PARAMETER:     InvalidArgument,
 	win.WBEM_E_TYPE_MISMATCH:         InvalidArgument,

@@ -22,7 +22,7 @@ var (
 		Busy:               {32, 33, 170, 1061},
 		Unavailable:        {21, 23, 31, 53, 54, 55, 59, 64, 66, 67, 121, 995, 1117, 1127, 1167, 1722, 1726, 10064},
 		ResourceExhausted:  {112, 1450},
-		Unsupported:        {1, 50, 120},
+		Unsupported:        {1, 50, 120, 126, 127},
 		Internal:           {0, 6, 18, 38, 122, 234, 259, 996, 9999, 0x7FFF_FFFF},
 	}
 	hresults = map[Kind][]win.HRESULT{
