@@ -18,10 +18,18 @@ func location(disk hostapi.DiskDescription) *DiskLocation {
 		return place
 	}
 	place.Adapter = strconv.Itoa(int(disk.Address.Port))
-	switch disk.BusType {
-	case abi.BusTypeSCSI, abi.BusTypeFibre, abi.BusTypeRAID, abi.BusTypeISCSI, abi.BusTypeSAS:
+	if hasLUNs(disk.BusType) {
 		place.Target = strconv.Itoa(int(disk.Address.Target))
 		place.LUNID = strconv.Itoa(int(disk.Address.LUN))
 	}
 	return place
+}
+
+// hasLUNs tells the buses on which target and LUN name a place.
+func hasLUNs(bus abi.BusType) bool {
+	switch bus {
+	case abi.BusTypeSCSI, abi.BusTypeFibre, abi.BusTypeRAID, abi.BusTypeISCSI, abi.BusTypeSAS:
+		return true
+	}
+	return false
 }

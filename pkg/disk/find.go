@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
+)
+
+// ListDisks describes every disk, by number. What could not be read of a disk
+// is in its Err.
+func (d *Disk) ListDisks(ctx context.Context) ([]Description, error) {
+	disks, err := d.host.ListDisks(ctx)
+	return disks, errdefs.Wrap("disk.ListDisks", "", err)
+}
+
+// FindDisk is the one disk that matches. None is ErrNotFound, or ErrUnavailable
+// where a disk did not tell all of itself, because that may be the one. Several
+// are ErrFailedPrecondition: none of them is picked. A matcher without a value
+// is ErrInvalidArgument.
+//
+// The number lasts only while the disk is attached, so look again rather than
+// keep it.
+func (d *Disk) FindDisk(ctx context.Context, m Matcher) (Description, error) {
+	const op = "disk.FindDisk"
+	if err := m.check(); err != nil {
+		return Description{}, errdefs.Wrap(op, m.String(), err)
+	}
+	found, err := d.find(ctx, m)
+	return found, errdefs.Wrap(op, m.String(), err)
+}
+
+// How often WaitForDisk looks, how many looks are between two rescans, and how
+// long one rescan may hold it up.
+const (
+	lookInterval   = time.Second
+	looksPerRescan = 10
+	rescanBudget   = 10 * time.Second
+)
+
+// WaitForDisk is FindDisk for a disk that may not have arrived yet: where none
+// matches it rescans and looks again until ctx ends, at most 2 minutes if ctx
+// has no deadline. The error is then the context's and says what was found
+// last. Rescanning is no more than a help: its errors do not end the wait.
+func (d *Disk) WaitForDisk(ctx context.Context, m Matcher) (Description, error) {
+	const op = "disk.WaitForDisk"
+	if err := m.check(); err != nil {
+		return Description{}, errdefs.Wrap(op, m.String(), err)
+	}
+	ctx, cancel := blocking.WithBudget(ctx, blocking.ChangeBudget)
+	defer cancel()
+	var rescanned error
+	for look := 0; ; look++ {
+		found, err := d.find(ctx, m)
+		if !errors.Is(err, errdefs.ErrNotFound) && !errors.Is(err, errdefs.ErrUnavailable) {
+			return found, errdefs.Wrap(op, m.String(), err)
+		}
+		if look%looksPerRescan == 0 {
+			rescanned = d.rescanBriefly(ctx)
+		}
+		select {
+		case <-time.After(lookInterval):
+		case <-ctx.Done():
+			last := fmt.Errorf("%w: %w", ctx.Err(), errors.Join(err, rescanned))
+			return Description{}, errdefs.As(errdefs.KindOf(ctx.Err()), op, m.String(), last)
+		}
+	}
+}
+
+func (d *Disk) rescanBriefly(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, rescanBudget)
+	defer cancel()
+	return d.host.Rescan(ctx)
+}
+
+// check refuses a matcher that could match anything or nothing.
+func (m Matcher) check() error {
+	if m.empty || m.matches == nil {
+		return fmt.Errorf("%w: the matcher has no value to look for", errdefs.ErrInvalidArgument)
+	}
+	return nil
+}
+
+// find is FindDisk without the checks of its argument.
+func (d *Disk) find(ctx context.Context, m Matcher) (Description, error) {
+	disks, err := d.host.ListDisks(ctx)
+	if err != nil {
+		return Description{}, err
+	}
+	var found []Description
+	var unread []error
+	for _, disk := range disks {
+		switch {
+		case m.matches(disk):
+			found = append(found, disk)
+		case disk.Err != nil:
+			unread = append(unread, fmt.Errorf("%s: %w", subject(disk.Number), disk.Err))
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return Description{}, fmt.Errorf("%w: several disks match: %s", errdefs.ErrFailedPrecondition, names(found))
+	case len(unread) > 0:
+		return Description{}, fmt.Errorf("%w: no disk matches, but not all could be read: %w", errdefs.ErrUnavailable, errors.Join(unread...))
+	}
+	return Description{}, fmt.Errorf("%w: no disk matches", errdefs.ErrNotFound)
+}
+
+// names lists disks for an error.
+func names(disks []Description) string {
+	all := make([]string, len(disks))
+	for i, disk := range disks {
+		all[i] = fmt.Sprintf("%s at %s", subject(disk.Number), disk.Path)
+	}
+	return strings.Join(all, ", ")
+}

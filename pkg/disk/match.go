@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package disk
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
+)
+
+// Description is what one disk tells of itself. Read-only.
+type Description = hostapi.DiskDescription
+
+// Matcher tells the disk that a driver looks for from all others, by one
+// platform's rule (windows-api.md 2.5). The zero value matches nothing. It is
+// safe for concurrent use.
+type Matcher struct {
+	rule    string // for people: page 83 "6000c29…"
+	empty   bool   // there is nothing to look for
+	matches func(Description) bool
+}
+
+// String says what is looked for.
+func (m Matcher) String() string { return m.rule }
+
+// matching is a Matcher by a rule and the value that it looks for.
+func matching(rule, value string, matches func(Description) bool) Matcher {
+	return Matcher{
+		rule:    fmt.Sprintf("%s %q", rule, value),
+		empty:   strings.TrimSpace(value) == "",
+		matches: matches,
+	}
+}
+
+// MatchSerial matches the serial number exactly, but for blanks around it.
+func MatchSerial(serial string) Matcher {
+	want := strings.TrimSpace(serial)
+	return matching("serial number", serial, func(d Description) bool {
+		return strings.TrimSpace(d.SerialNumber) == want
+	})
+}
+
+// MatchEBS matches an Amazon EBS volume by its id, with or without the dash.
+// The serial number is the id without the dash, on Windows usually followed by
+// "_00000001."; an id of the old, shorter form has blanks in between.
+func MatchEBS(volumeID string) Matcher {
+	want := strings.ReplaceAll(strings.TrimSpace(volumeID), "-", "")
+	return matching("EBS volume", volumeID, func(d Description) bool {
+		serial, _, _ := strings.Cut(d.SerialNumber, "_")
+		return strings.TrimSpace(serial) == want
+	})
+}
+
+// MatchPage83 matches any page 83 identifier of the device itself: a binary one
+// as hexadecimal digits, without regard to case and dashes, another exactly.
+// It is how vSphere names a disk: by its UUID.
+func MatchPage83(id string) Matcher {
+	digits := hexDigits(id)
+	return matching("page 83", id, func(d Description) bool {
+		for _, i := range d.Identifiers {
+			if i.Association != abi.AssociationDevice {
+				continue
+			}
+			if i.CodeSet == abi.CodeSetBinary && i.Text() == digits || i.CodeSet != abi.CodeSetBinary && i.Text() == id {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// MatchGooglePage83 matches a Google persistent disk on SCSI by its device
+// name, the last word of its page 83 identifier: "Google  persistent-disk-0".
+func MatchGooglePage83(deviceName string) Matcher {
+	return matching("Google device name", deviceName, func(d Description) bool {
+		words := strings.Fields(abi.Page83(d.Identifiers))
+		return len(words) == 2 && words[0] == "Google" && words[1] == deviceName
+	})
+}
+
+// MatchEUI64 matches the IEEE identifier of an NVMe namespace, 16 hexadecimal
+// digits, with or without "eui." before them.
+func MatchEUI64(id string) Matcher {
+	digits := hexDigits(strings.TrimPrefix(id, "eui."))
+	return matching("EUI-64", digits, func(d Description) bool {
+		return d.NVMe != nil && d.NVMe.EUI64 != [8]byte{} && hex.EncodeToString(d.NVMe.EUI64[:]) == digits
+	})
+}
+
+// MatchNGUID matches the globally unique identifier of an NVMe namespace, 32
+// hexadecimal digits, with or without "eui." before them.
+func MatchNGUID(id string) Matcher {
+	digits := hexDigits(strings.TrimPrefix(id, "eui."))
+	return matching("NGUID", digits, func(d Description) bool {
+		return d.NVMe != nil && d.NVMe.NGUID != [16]byte{} && hex.EncodeToString(d.NVMe.NGUID[:]) == digits
+	})
+}
+
+// MatchLUN matches an Azure data disk by its logical unit number. The number
+// alone names no disk: only buses that have LUNs count, and adapter 0, which
+// carries the machine's own disks, does not (field-reports.md D01).
+func MatchLUN(lun uint8) Matcher {
+	return matching("LUN", fmt.Sprint(lun), func(d Description) bool {
+		return d.Address != nil && hasLUNs(d.BusType) && d.Address.Port != 0 && d.Address.LUN == lun
+	})
+}
+
+// hexDigits brings hexadecimal digits into one form.
+func hexDigits(id string) string {
+	return strings.ToLower(strings.ReplaceAll(strings.TrimSpace(id), "-", ""))
+}
