@@ -3,6 +3,7 @@
 package simhost
 
 import (
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/wmi"
 	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
@@ -17,3 +18,8 @@ func (n *Node) Volume() volumeapi.HostAPI { return volumeapi.On(n.host) }
 
 // Filesystem is what filesystem.New takes.
 func (n *Node) Filesystem() filesystemapi.HostAPI { return filesystemapi.On(n.host) }
+
+// Close ends what the host APIs have started for the node: the threads of their
+// WMI workers. Later calls that need WMI are Unavailable. A test under
+// testing/synctest must close its nodes; else the threads end with the process.
+func (n *Node) Close() { wmi.On(n.host).Close() }

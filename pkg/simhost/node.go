@@ -168,7 +168,8 @@ func (n *Node) SetUnreadable(name string, ranges ...RangeSpec) error {
 	})
 }
 
-// OpenHandles is how many handles of devices, files and volumes are open.
+// OpenHandles is how many devices, files, WMI queries and WMI calls are open.
+// WMI sessions, which clients keep, are not among them.
 func (n *Node) OpenHandles() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -58,14 +58,14 @@ func (s *snapshot) disk(d *disk) {
 	}
 	switch d.style {
 	case abi.PartitionStyleGPT:
-		s.line("disk %s table: GPT %s, usable %d", d.name, d.id, d.usableLength)
+		s.line("disk %s table: GPT, %d bytes usable, id %s", d.name, d.usableLength, d.id)
 	case abi.PartitionStyleMBR:
-		s.line("disk %s table: MBR %08x", d.name, d.signature)
+		s.line("disk %s table: MBR, signature %08x", d.name, d.signature)
 	default:
 		s.line("disk %s table: none", d.name)
 	}
 	for _, p := range d.partitions {
-		s.line("disk %s partition %d: %s, %s at %s, id %s, attributes %#x", d.name, p.number, p.describeType(d.style), Size(p.length), Size(p.offset), p.id, p.attributes)
+		s.line("disk %s partition %d: %s, %s at %s%s", d.name, p.number, p.describeType(d.style), Size(p.length), Size(p.offset), p.describeDetails())
 	}
 	s.line("disk %s media: %s", d.name, d.media.fingerprint())
 }
@@ -111,6 +111,21 @@ func (p *partition) describeType(style abi.PartitionStyle) string {
 	default:
 		return "type " + p.gptType.String()
 	}
+}
+
+// describeDetails is what not every partition has.
+func (p *partition) describeDetails() string {
+	var details string
+	if !p.id.IsZero() {
+		details += ", id " + p.id.String()
+	}
+	if p.attributes != 0 {
+		details += fmt.Sprintf(", attributes %#x", p.attributes)
+	}
+	if p.active {
+		details += ", active"
+	}
+	return details
 }
 
 func (s *snapshot) volume(n *Node, v *volume) {

@@ -61,7 +61,7 @@ func TestSnapshot_Changes(t *testing.T) {
 			v := l.only("data")
 			return l.with("data", func(*disk) error { return l.format(v, formatting{fs: "NTFS", label: "new", force: true}) })
 		}, `NTFS "new"`},
-		{"initialised", func(l lab) error { return l.stage("raw") }, "~ disk raw table: none -> GPT "},
+		{"initialised", func(l lab) error { return l.stage("raw") }, "~ disk raw table: none -> GPT, "},
 		{"partitioned", func(l lab) error { return l.stage("raw") }, "+ disk raw partition 2: basic data, 1007MiB at 16MiB"},
 		{"mounted", func(l lab) error { return l.mountFolder(`C:\mnt`, l.only("data")) }, `+ mount manager C:\mnt\: \\?\Volume{`},
 		{"mount point", func(l lab) error { return l.mountFolder(`C:\mnt`, l.only("data")) }, `+ file C:\mnt: mount point to \??\Volume{`},

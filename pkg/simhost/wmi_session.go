@@ -74,11 +74,18 @@ type wmiObject struct {
 }
 
 func (n *Node) openObject(kind string) wmiObject {
-	n.opened()
 	t := n.thread(true)
 	t.objects++
-	return wmiObject{n: n, kind: kind, thread: t, generation: n.wmi.generation}
+	o := wmiObject{n: n, kind: kind, thread: t, generation: n.wmi.generation}
+	if o.isHandle() {
+		n.opened()
+	}
+	return o
 }
+
+// isHandle reports whether the object counts as an open handle. A session does
+// not: a client keeps its sessions.
+func (o *wmiObject) isHandle() bool { return o.kind != "session" }
 
 // use checks that the object may be used here and now.
 func (o *wmiObject) use() error {
@@ -105,7 +112,9 @@ func (o *wmiObject) Close() {
 	}
 	o.closed = true
 	o.thread.objects--
-	o.n.closed()
+	if o.isHandle() {
+		o.n.closed()
+	}
 }
 
 // wmiSession is a connection to a namespace.
