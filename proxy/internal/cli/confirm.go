@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
+)
+
+var errNotConfirmed = errors.New("not confirmed, nothing was changed")
+
+// confirm asks whether a change of the local host may go on.
+func (a *app) confirm(format string, args ...any) error {
+	if a.yes {
+		return nil
+	}
+	change := fmt.Sprintf(format, args...)
+	if !a.Terminal {
+		return &usageError{message: fmt.Sprintf("about to %s on this machine, and nobody to ask: --yes confirms it", change)}
+	}
+	a.note(fmt.Sprintf("About to %s on this machine. Go on? [y/N] ", change))
+	answer, err := bufio.NewReader(a.In).ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNotConfirmed, err)
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return errNotConfirmed
+}
+
+// ask is confirm, for the hosts below.
+type ask func(format string, args ...any) error
+
+// askBefore is a host that asks before each change, so that no verb can forget
+// to. Rescan and flush change nothing that is anybody's, and are not asked about.
+func askBefore(h *host, confirm ask) *host {
+	asking := *h
+	asking.disk = askingDisk{h.disk, confirm}
+	asking.volume = askingVolume{h.volume, confirm}
+	asking.filesystem = askingFilesystem{h.filesystem, confirm}
+	return &asking
+}
+
+type askingDisk struct {
+	disk.Interface
+	confirm ask
+}
+
+func (d askingDisk) PartitionDisk(ctx context.Context, req *disk.PartitionDiskRequest) (*disk.PartitionDiskResponse, error) {
+	if err := d.confirm("partition disk %d%s", req.DiskNumber, overwriting(req.Overwrite)); err != nil {
+		return &disk.PartitionDiskResponse{}, err
+	}
+	return d.Interface.PartitionDisk(ctx, req)
+}
+
+func (d askingDisk) SetDiskState(ctx context.Context, req *disk.SetDiskStateRequest) (*disk.SetDiskStateResponse, error) {
+	if err := d.confirm("take disk %d %s", req.DiskNumber, stateName(req.IsOnline)); err != nil {
+		return &disk.SetDiskStateResponse{}, err
+	}
+	return d.Interface.SetDiskState(ctx, req)
+}
+
+type askingVolume struct {
+	volume.Interface
+	confirm ask
+}
+
+func (v askingVolume) FormatVolume(ctx context.Context, req *volume.FormatVolumeRequest) (*volume.FormatVolumeResponse, error) {
+	if err := v.confirm("format volume %s%s", req.VolumeID, overwriting(req.Overwrite)); err != nil {
+		return &volume.FormatVolumeResponse{}, err
+	}
+	return v.Interface.FormatVolume(ctx, req)
+}
+
+func (v askingVolume) MountVolume(ctx context.Context, req *volume.MountVolumeRequest) (*volume.MountVolumeResponse, error) {
+	if err := v.confirm("mount volume %s at %s", req.VolumeID, req.TargetPath); err != nil {
+		return &volume.MountVolumeResponse{}, err
+	}
+	return v.Interface.MountVolume(ctx, req)
+}
+
+func (v askingVolume) UnmountVolume(ctx context.Context, req *volume.UnmountVolumeRequest) (*volume.UnmountVolumeResponse, error) {
+	if err := v.confirm("unmount volume %s from %s", req.VolumeID, req.TargetPath); err != nil {
+		return &volume.UnmountVolumeResponse{}, err
+	}
+	return v.Interface.UnmountVolume(ctx, req)
+}
+
+func (v askingVolume) ResizeVolume(ctx context.Context, req *volume.ResizeVolumeRequest) (*volume.ResizeVolumeResponse, error) {
+	if err := v.confirm("resize volume %s", req.VolumeID); err != nil {
+		return &volume.ResizeVolumeResponse{}, err
+	}
+	return v.Interface.ResizeVolume(ctx, req)
+}
+
+type askingFilesystem struct {
+	filesystem.Interface
+	confirm ask
+}
+
+func (f askingFilesystem) Mkdir(ctx context.Context, req *filesystem.MkdirRequest) (*filesystem.MkdirResponse, error) {
+	if err := f.confirm("make directory %s", req.Path); err != nil {
+		return &filesystem.MkdirResponse{}, err
+	}
+	return f.Interface.Mkdir(ctx, req)
+}
+
+func (f askingFilesystem) Rmdir(ctx context.Context, req *filesystem.RmdirRequest) (*filesystem.RmdirResponse, error) {
+	below := ""
+	if req.Force {
+		below = " and all below it"
+	}
+	if err := f.confirm("remove %s%s", req.Path, below); err != nil {
+		return &filesystem.RmdirResponse{}, err
+	}
+	return f.Interface.Rmdir(ctx, req)
+}
+
+func (f askingFilesystem) RmdirContents(ctx context.Context, req *filesystem.RmdirContentsRequest) (*filesystem.RmdirContentsResponse, error) {
+	if err := f.confirm("remove all below %s", req.Path); err != nil {
+		return &filesystem.RmdirContentsResponse{}, err
+	}
+	return f.Interface.RmdirContents(ctx, req)
+}
+
+func (f askingFilesystem) CreateSymlink(ctx context.Context, req *filesystem.CreateSymlinkRequest) (*filesystem.CreateSymlinkResponse, error) {
+	if err := f.confirm("make %s a link to %s", req.TargetPath, req.SourcePath); err != nil {
+		return &filesystem.CreateSymlinkResponse{}, err
+	}
+	return f.Interface.CreateSymlink(ctx, req)
+}
+
+func overwriting(overwrite bool) string {
+	if overwrite {
+		return " and lose what is on it"
+	}
+	return ""
+}
+
+// stateName is the state of a disk in one word.
+func stateName(online bool) string {
+	if online {
+		return "online"
+	}
+	return "offline"
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
+	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
+)
+
+// host is what verbs talk to.
+type host struct {
+	disk       disk.Interface
+	volume     volume.Interface
+	filesystem filesystem.Interface
+
+	// changes lists what has changed on a simulated node since it was opened.
+	// It is nil on a real host.
+	changes func() string
+	// warn tells the user of an error that does not end the command.
+	warn func(subject string, err error)
+}
+
+// openHost makes the host of a name that --host takes.
+func openHost(name string) (*host, error) {
+	if name == "local" {
+		return localHost()
+	}
+	if node, ok := strings.CutPrefix(name, "sim:"); ok {
+		return simulatedHost(node)
+	}
+	return nil, &usageError{message: fmt.Sprintf("no host %q: --host takes local, sim:NAME or sim:FILE", name)}
+}
+
+// hostNames are the hosts that need no file.
+func hostNames() []string {
+	names := []string{"local"}
+	for _, n := range nodeNames() {
+		names = append(names, "sim:"+n)
+	}
+	return names
+}
+
+func nodeNames() []string { return simhost.Names() }
+
+var errNotWindows = fmt.Errorf("--host local: this machine runs %s, not Windows: %w", runtime.GOOS, errdefs.ErrUnsupported)
+
+func localHost() (*host, error) {
+	if runtime.GOOS != "windows" {
+		return nil, errNotWindows
+	}
+	return newHost(diskapi.New(), volumeapi.New(), filesystemapi.New())
+}
+
+// simulatedHost is a node that comes with csi-proxy, or one described in a file.
+func simulatedHost(name string) (*host, error) {
+	spec, err := describedNode(name)
+	if err != nil {
+		return nil, err
+	}
+	node, err := startNode(spec)
+	if err != nil {
+		return nil, fmt.Errorf("--host sim:%s: %w", name, err)
+	}
+	h, err := newHost(node.Disk(), node.Volume(), node.Filesystem())
+	if err != nil {
+		return nil, err
+	}
+	before := node.Snapshot()
+	h.changes = func() string { return simhost.Diff(before, node.Snapshot()) }
+	return h, nil
+}
+
+func describedNode(name string) (simhost.NodeSpec, error) {
+	if slices.Contains(nodeNames(), name) {
+		return simhost.Named(name)
+	}
+	spec, err := simhost.Load(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("--host sim:%s: neither a file nor one of %s: %w", name, strings.Join(nodeNames(), ", "), err)
+	}
+	return spec, err
+}
+
+// startNode makes a node that shows most in one command: every disk is attached,
+// and volumes arrive at once.
+func startNode(spec simhost.NodeSpec) (*simhost.Node, error) {
+	spec.Arrival = 0
+	node, err := simhost.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range node.Disks() {
+		if _, attached := node.DiskNumber(name); attached {
+			continue
+		}
+		if _, err := node.AttachDisk(name); err != nil {
+			return nil, err
+		}
+	}
+	return node, nil
+}
+
+func newHost(disks diskapi.HostAPI, volumes volumeapi.HostAPI, files filesystemapi.HostAPI) (*host, error) {
+	d, diskErr := disk.New(disks)
+	v, volumeErr := volume.New(volumes)
+	f, filesErr := filesystem.New(files)
+	return &host{disk: d, volume: v, filesystem: f}, errors.Join(diskErr, volumeErr, filesErr)
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// verb is one thing to ask of a host, or to change on it.
+type verb struct {
+	use     string // the verb and its arguments, all needed: "mount VOLUME PATH"
+	short   string
+	long    string // what short does not say
+	example string // without the program's name
+	flags   func(*pflag.FlagSet)
+	run     func(ctx context.Context, h *host, args []string) (fmt.Stringer, error)
+}
+
+// group is the command over the verbs of a group.
+func (a *app) group(name, short string, verbs []verb, aliases ...string) *cobra.Command {
+	group := &cobra.Command{Use: name, Short: short, Aliases: aliases, Args: cobra.ArbitraryArgs, RunE: runGroup, DisableFlagsInUseLine: true}
+	for _, v := range verbs {
+		group.AddCommand(a.command(name, v))
+	}
+	return group
+}
+
+func (a *app) command(group string, v verb) *cobra.Command {
+	_, names, _ := strings.Cut(v.use, " ")
+	cmd := &cobra.Command{
+		Use:   v.use,
+		Short: v.short,
+		Long:  strings.TrimSpace(v.short + ".\n\n" + v.long),
+		Args:  arguments(names),
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.runVerb(cmd, v, args) },
+
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	if v.example != "" {
+		cmd.Example = "  csi-proxy " + group + " " + v.example
+	}
+	if v.flags != nil {
+		v.flags(cmd.Flags())
+	}
+	return cmd
+}
+
+// arguments wants one argument for each of the names in a usage line.
+func arguments(names string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == len(strings.Fields(names)) {
+			return nil
+		}
+		wanted := names
+		if wanted == "" {
+			wanted = "no argument"
+		}
+		return usage(cmd, fmt.Sprintf("%s takes %s, %d given", cmd.CommandPath(), wanted, len(args)))
+	}
+}
+
+// runVerb opens the host, runs the verb and writes its answer.
+func (a *app) runVerb(cmd *cobra.Command, v verb, args []string) error {
+	ctx, cancel := a.context(cmd)
+	defer cancel()
+	h, err := a.open(a.host)
+	if err != nil {
+		return err
+	}
+	h.warn = a.warn
+	if h.changes == nil {
+		h = askBefore(h, a.confirm)
+	}
+	answer, err := v.run(ctx, h, args)
+	if h.changes != nil {
+		a.showChanges(h.changes())
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(a.Out, answer.String())
+	return err
+}
+
+// warn tells of an error that does not end the command.
+func (a *app) warn(subject string, err error) {
+	a.note(fmt.Sprintf("warning: %s: %v\n", subject, err))
+}
+
+func (a *app) showChanges(changes string) {
+	if changes != "" {
+		a.note("changed on the simulated node:\n" + indent(changes))
+	}
+}
+
+// note writes to standard error, behind which there is nowhere to tell that it
+// cannot be written to.
+func (a *app) note(text string) { _, _ = io.WriteString(a.Err, text) }
+
+func indent(lines string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(lines, "\n"), "\n", "\n  ") + "\n"
+}
