@@ -157,14 +157,16 @@ func Closed(f win.File, err error) error {
 }
 
 // Gone reports whether an open failed because nothing is there: no such name,
-// or a volume whose disk has been taken away, which answers with one of several
-// codes (windows-api.md 7.4). A file server that does not answer is not gone.
+// or a disk that has been taken away, which answers with one of several codes
+// (windows-api.md 7.4). A file server that does not answer is not gone.
 func Gone(path winpath.Path, err error) bool {
-	if errors.Is(err, win.ERROR_FILE_NOT_FOUND) || errors.Is(err, win.ERROR_PATH_NOT_FOUND) {
+	switch {
+	case errors.Is(err, win.ERROR_FILE_NOT_FOUND), errors.Is(err, win.ERROR_PATH_NOT_FOUND):
 		return true
+	case errors.Is(err, win.ERROR_NO_SUCH_DEVICE), errors.Is(err, win.ERROR_DEVICE_NOT_CONNECTED):
+		return !path.IsUNC()
 	}
-	return !path.IsUNC() && (errors.Is(err, win.ERROR_NO_SUCH_DEVICE) || errors.Is(err, win.ERROR_DEVICE_NOT_CONNECTED)) ||
-		path.IsVolume() && errors.Is(err, win.ERROR_NOT_READY)
+	return false
 }
 
 // Unknown reports whether a file system refused a class or code because it does

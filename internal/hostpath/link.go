@@ -213,8 +213,23 @@ func (p *Paths) exists(path winpath.Path) (bool, error) {
 		return false, nil
 	case path.IsRoot() && errors.Is(err, win.ERROR_UNRECOGNIZED_VOLUME):
 		return true, nil
+	case path.IsRoot() && path.IsVolume() && errors.Is(err, win.ERROR_NOT_READY):
+		return p.deviceExists(path, err)
 	}
 	return false, err
+}
+
+// deviceExists looks for a volume's device where its root is not ready: so
+// answer a volume that is gone, and one that is there but locked.
+func (p *Paths) deviceExists(volume winpath.Path, notReady error) (bool, error) {
+	d, err := p.host.Devices.Open(strings.TrimSuffix(volume.Extended(), `\`), win.NoAccess)
+	switch {
+	case err == nil:
+		return true, d.Close()
+	case Gone(volume, err):
+		return false, nil
+	}
+	return false, notReady
 }
 
 // Alive reports whether the volume of a mount point still is on this host; it

@@ -38,9 +38,10 @@ func (h *host) flush(volume winpath.Path) error {
 }
 
 // cannotFlush reports whether a volume holds nothing that could be written: it
-// is read-only, or has no file system.
+// is read-only, offline, or has no file system.
 func cannotFlush(err error) bool {
-	return errors.Is(err, win.ERROR_WRITE_PROTECT) || errors.Is(err, win.ERROR_UNRECOGNIZED_VOLUME) || hostpath.Unknown(err)
+	return errors.Is(err, win.ERROR_WRITE_PROTECT) || errors.Is(err, win.ERROR_NOT_READY) ||
+		errors.Is(err, win.ERROR_UNRECOGNIZED_VOLUME) || hostpath.Unknown(err)
 }
 
 func (h *host) Unmount(ctx context.Context, path, volume winpath.Path) error {

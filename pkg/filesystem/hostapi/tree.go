@@ -220,7 +220,7 @@ type survey struct {
 const maxNamed = 8
 
 // below looks at the entries of an open directory.
-func (s *survey) below(ctx context.Context, dir win.File, path string, depth int) error {
+func (s *survey) below(ctx context.Context, dir object, path string, depth int) error {
 	for restart := true; len(s.mounts) < maxNamed; restart = false {
 		entries, err := list(dir, s.buf, restart)
 		if err != nil {
@@ -238,7 +238,7 @@ func (s *survey) below(ctx context.Context, dir win.File, path string, depth int
 	return nil
 }
 
-func (s *survey) entry(ctx context.Context, dir win.File, entry abi.DirEntry, path string, depth int) error {
+func (s *survey) entry(ctx context.Context, dir object, entry abi.DirEntry, path string, depth int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

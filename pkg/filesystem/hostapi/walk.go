@@ -21,7 +21,7 @@ const (
 	toEmpty  = toRemove | win.FileReadData
 )
 
-var errCrossing = errors.New("is a link, and nothing is changed through links")
+var errCrossing = errors.New("a link, and nothing is changed through links")
 
 // object is something open, with what its handle tells about it.
 type object struct {
@@ -61,12 +61,14 @@ func (o object) look(path winpath.Path) (Object, error) {
 }
 
 // open opens one element below a directory, a link itself too.
-func (h *host) open(directory win.File, name string, access win.Access) (object, error) {
+func (h *host) open(directory object, name string, access win.Access) (object, error) {
 	return h.openAs(directory, name, win.OpenFile{Access: access, Disposition: win.OpenExisting})
 }
 
-func (h *host) openAs(directory win.File, name string, how win.OpenFile) (object, error) {
-	f, err := h.Files.Open(directory, name, how)
+// openAs opens or creates one element below a directory; below the zero object
+// it is a whole path.
+func (h *host) openAs(directory object, name string, how win.OpenFile) (object, error) {
+	f, err := h.Files.Open(directory.File, name, how)
 	if err != nil {
 		return object{}, err
 	}
@@ -78,9 +80,9 @@ func (h *host) openAs(directory win.File, name string, how win.OpenFile) (object
 }
 
 // opener opens one element below a directory.
-type opener func(directory win.File, name string) (object, error)
+type opener func(directory object, name string) (object, error)
 
-func (h *host) look(directory win.File, name string) (object, error) {
+func (h *host) look(directory object, name string) (object, error) {
 	return h.open(directory, name, toLook)
 }
 
@@ -88,7 +90,7 @@ func (h *host) look(directory win.File, name string) (object, error) {
 // returns what next opened there. It holds one handle at a time and opens
 // nothing below a link.
 func (h *host) descend(ctx context.Context, path winpath.Path, next opener) (object, error) {
-	at, err := h.openAs(nil, path.Root().Extended(), win.OpenFile{Access: toLook, Disposition: win.OpenExisting})
+	at, err := h.openAs(object{}, path.Root().Extended(), win.OpenFile{Access: toLook, Disposition: win.OpenExisting})
 	if err != nil {
 		return object{}, err
 	}
@@ -126,7 +128,7 @@ func (h *host) at(ctx context.Context, path winpath.Path, access win.Access) (ob
 	if err != nil {
 		return object{}, err
 	}
-	o, err := h.below(ctx, directory, path.Parent(), path.Base(), func(directory win.File, name string) (object, error) {
+	o, err := h.below(ctx, directory, path.Parent(), path.Base(), func(directory object, name string) (object, error) {
 		return h.open(directory, name, access)
 	})
 	if err = hostpath.Closed(directory, err); err != nil {
@@ -168,7 +170,7 @@ func (h *host) Mkdir(ctx context.Context, path winpath.Path) (Object, error) {
 
 // make opens a directory, which it creates where the name is free. Another may
 // create or remove it at any time, so it tries both a few times.
-func (h *host) make(directory win.File, name string) (object, error) {
+func (h *host) make(directory object, name string) (object, error) {
 	const attempts = 4
 	var o object
 	var err error
