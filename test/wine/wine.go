@@ -35,6 +35,9 @@ const (
 	// SystemProperties: an enumeration of a WMI object's properties leaves out
 	// __CLASS, __PATH and the like.
 	SystemProperties Capability = "enumerated system properties"
+	// MethodsAtOnce: IWbemClassObject.GetMethod hangs for good when two threads
+	// are in it, which every method call begins with.
+	MethodsAtOnce Capability = "WMI methods called at the same time"
 )
 
 // UnknownControlCode is what a disk or volume answers to a control code that it
