@@ -25,6 +25,9 @@ func build(spec NodeSpec) (*Node, error) {
 	if spec.Version != SpecVersion {
 		return nil, fmt.Errorf("version %d, not %d", spec.Version, SpecVersion)
 	}
+	if err := spec.Switches.check(); err != nil {
+		return nil, err
+	}
 	switch spec.SANPolicy {
 	case "", OnlineAll, OfflineShared, OfflineAll:
 	default:
@@ -382,7 +385,7 @@ func (d *disk) nextPlace(spec PartitionSpec) gap {
 }
 
 func (n *Node) buildPartition(d *disk, spec PartitionSpec, at gap) error {
-	p := &partition{number: or(spec.Number, d.freeNumber()), offset: at.offset, length: at.length, attributes: spec.Attributes}
+	p := &partition{number: or(spec.Number, d.freeNumber()), offset: at.offset, length: at.length, attributes: spec.Attributes, active: spec.Active}
 	switch {
 	case p.length <= 0 || p.offset%int64(d.sectorSize) != 0 || p.length%int64(d.sectorSize) != 0 || p.offset+p.length > d.size:
 		return fmt.Errorf("%d bytes at %d of %d", p.length, p.offset, d.size)

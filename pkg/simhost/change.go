@@ -463,7 +463,9 @@ func (n *Node) setAttributes(d *disk, bits, mask uint64, persist bool) error {
 	}
 	if mask&abi.DISK_ATTRIBUTE_OFFLINE != 0 {
 		d.offline, d.offlineReason = bits&abi.DISK_ATTRIBUTE_OFFLINE != 0, 0
-		d.volumesUp = d.volumesUp && !d.offline
+		if d.offline {
+			d.dismount()
+		}
 	}
 	if mask&abi.DISK_ATTRIBUTE_READ_ONLY != 0 {
 		d.readOnly = bits&abi.DISK_ATTRIBUTE_READ_ONLY != 0
@@ -528,10 +530,23 @@ func (n *Node) attach(d *disk) {
 // The mount manager's folders stay behind.
 func (n *Node) detach(d *disk) {
 	delete(n.disks, d.number)
-	d.present, d.volumesUp = false, false
+	d.present = false
+	d.dismount()
 	for _, p := range d.partitions {
 		if v := p.volume; v != nil {
 			v.present = false
+		}
+	}
+}
+
+// dismount takes the disk's volumes away. Open files stay stale when the file
+// system is mounted again.
+func (d *disk) dismount() {
+	d.volumesUp = false
+	for _, p := range d.partitions {
+		if v := p.volume; v != nil && v.tree != nil {
+			again := *v.tree
+			v.tree = &again
 		}
 	}
 }

@@ -148,7 +148,7 @@ func TestCreatePartition(t *testing.T) {
 		}
 		_, err := l.Host().Devices.Open(`\\?\Volume{`+v.id.String()+`}`, win.NoAccess)
 		wantCode(t, err, win.ERROR_FILE_NOT_FOUND)
-		time.Sleep(1)
+		time.Sleep(1 * time.Nanosecond)
 		if names := l.volumeNames(); len(names) != 2 {
 			t.Errorf("volumes after the arrival: %v", names)
 		}

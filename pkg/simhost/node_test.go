@@ -187,9 +187,13 @@ func TestDetach(t *testing.T) {
 	v := l.only("data")
 	d, volume := l.drive(1, win.GenericRead), l.openVolume(v, win.GenericRead)
 	l.must(l.mountFolder(`C:\mnt`, v))
+	how := win.OpenFile{Access: win.Synchronize | win.FileReadData, Disposition: win.OpenExisting}
+	root, err := l.Host().Files.Open(nil, v.name(), how)
+	l.must(err)
+	defer root.Close()
 	l.must(l.DetachDisk("data"))
 
-	_, err := d.Control(abi.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, nil, make([]byte, 64))
+	_, err = d.Control(abi.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, nil, make([]byte, 64))
 	wantCode(t, err, win.ERROR_NO_SUCH_DEVICE)
 	_, err = d.ReadAt(make([]byte, 512), 0)
 	wantCode(t, err, win.ERROR_NO_SUCH_DEVICE)
@@ -210,6 +214,8 @@ func TestDetach(t *testing.T) {
 	}
 	_, err = d.Control(abi.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, nil, make([]byte, 64))
 	wantCode(t, err, win.ERROR_NO_SUCH_DEVICE)
+	_, err = root.List(make([]byte, 4096), true)
+	wantCode(t, err, win.ERROR_FILE_INVALID)
 }
 
 // mountFolder makes a directory and mounts a volume there.

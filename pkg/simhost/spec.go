@@ -147,6 +147,7 @@ type PartitionSpec struct {
 	Number     uint32 `json:"number,omitempty"` // 0: the lowest free
 	ID         string `json:"id,omitempty"`     // GPT PartitionId; "" makes one
 	Attributes uint64 `json:"attributes,omitempty"`
+	Active     bool   `json:"active,omitempty"` // MBR: the machine starts from it
 	// Volume describes the volume of a partition that holds data; nil means RAW.
 	Volume *VolumeSpec `json:"volume,omitempty"`
 	// Media is written over the partition.

@@ -118,6 +118,7 @@ func TestNew_Refuses(t *testing.T) {
 	}{
 		{"no version", NodeSpec{}, "version"},
 		{"unknown policy", NodeSpec{Version: 1, SANPolicy: "offline"}, "SAN policy"},
+		{"no such position", NodeSpec{Version: 1, Switches: Switches{BlankDisk: 3}}, "BlankDisk"},
 		{"Windows nowhere", NodeSpec{Version: 1, WindowsDirectory: `E:\Windows`}, "windowsDirectory"},
 		{"page file nowhere", NodeSpec{Version: 1, PageFiles: []string{`pagefile.sys`}}, "pageFiles"},
 		{"bad directory", NodeSpec{Version: 1, Directories: []string{`C:\a*`}}, "directory"},

@@ -78,11 +78,6 @@ type Switches struct {
 	// (design.md 5.2).
 	DeadVolumeNamed bool `json:"deadVolumeNamed,omitempty"`
 
-	// LockedVolumeFVE makes a volume that BitLocker has locked answer what it
-	// answers in the field, ERROR_NOT_READY, instead of ERROR_ACCESS_DENIED
-	// (windows-api.md 7.6).
-	LockedVolumeFVE bool `json:"lockedVolumeFVE,omitempty"`
-
 	// VolumeNumberRefused makes IOCTL_STORAGE_GET_DEVICE_NUMBER fail on volume
 	// handles of simple volumes too (windows-api.md 1.2).
 	VolumeNumberRefused bool `json:"volumeNumberRefused,omitempty"`
@@ -169,6 +164,18 @@ var positions = map[reflect.Type]int{
 	reflect.TypeFor[MountManagerID](): 2,
 	reflect.TypeFor[StaleHandle]():    3,
 	reflect.TypeFor[GoneVolume]():     4,
+}
+
+// check refuses a position that a switch does not have.
+func (s Switches) check() error {
+	v := reflect.ValueOf(s)
+	for _, field := range reflect.VisibleFields(v.Type()) {
+		count, ok := positions[field.Type]
+		if position := v.FieldByIndex(field.Index); ok && (position.Int() < 0 || position.Int() >= int64(count)) {
+			return fmt.Errorf("switch %s has no position %d", field.Name, position.Int())
+		}
+	}
+	return nil
 }
 
 // Switch is one switch in one of its other positions.
