@@ -201,10 +201,11 @@ func (p *Paths) step(ctx context.Context, target winpath.Path) (Link, bool, erro
 //
 // Errors: the host's.
 func (p *Paths) Exists(ctx context.Context, path winpath.Path) (bool, error) {
-	return Ask(ctx, p, "look up", path, func() (bool, error) { return p.exists(path) })
+	return Ask(ctx, p, "look up", path, func() (bool, error) { return p.Probe(path) })
 }
 
-func (p *Paths) exists(path winpath.Path) (bool, error) {
+// Probe is [Paths.Exists] for code that runs within [Ask] already.
+func (p *Paths) Probe(path winpath.Path) (bool, error) {
 	f, err := p.open(path)
 	switch {
 	case err == nil:
@@ -230,12 +231,4 @@ func (p *Paths) deviceExists(volume winpath.Path, notReady error) (bool, error) 
 		return false, nil
 	}
 	return false, notReady
-}
-
-// Alive reports whether the volume of a mount point still is on this host; it
-// says so too where the volume's answer proves nothing. It blocks, so it runs
-// within [Ask].
-func (p *Paths) Alive(volume winpath.Path) bool {
-	exists, err := p.exists(volume)
-	return exists || err != nil
 }

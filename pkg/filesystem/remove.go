@@ -181,8 +181,15 @@ func (f *Filesystem) letGo(ctx context.Context, path winpath.Path, link hostapi.
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	if isKind(err, errdefs.DeadlineExceeded, errdefs.ResourceExhausted) {
+	if hangs(err) {
 		return false, nil
 	}
 	return false, errdefs.Wrap("flush", volume.String(), err)
+}
+
+// hangs reports whether an error came instead of an answer of Windows: the call
+// has not ended in time, or an earlier one has not.
+func hangs(err error) bool {
+	_, answered := errdefs.NativeOf(err)
+	return !answered && isKind(err, errdefs.DeadlineExceeded, errdefs.ResourceExhausted)
 }

@@ -5,6 +5,7 @@ package hostapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/hostpath"
@@ -60,29 +61,45 @@ func (h *host) emptyAt(ctx context.Context, path winpath.Path) error {
 }
 
 // remove removes an open file, empty directory or link; path is its extended
-// form. What is at the path of a dead mount point is told to the mount manager
-// first, so that its entry goes too; where that fails the mount point goes
-// alone.
+// form.
 func (h *host) remove(o object, path string) error {
 	if o.isMountPoint() {
-		volume, err := mountedAt(o)
-		switch {
-		case err != nil:
+		if err := h.forget(o, path); err != nil {
 			return err
-		case volume == winpath.Path{}: // a junction
-		case h.alive(path, volume):
-			return refused("remove", display(path), errdefs.ErrMountedBelow)
-		default:
-			_ = h.Mounts.DeletePoint(path + `\`)
 		}
 	}
 	return dispose(o)
 }
 
-// alive reports whether a mount folder's volume may still be there. Those of a
-// file server are its own, and cannot be looked up here.
-func (h *host) alive(folder string, volume winpath.Path) bool {
-	return strings.HasPrefix(folder, `\\?\UNC\`) || h.paths.Alive(volume)
+// forget tells the mount manager that a dead mount point goes, so that its
+// entry goes too. Where the mount manager has no part in it, because it does not
+// know the mount point or misses the volume, the mount point goes alone.
+func (h *host) forget(o object, path string) error {
+	volume, err := mountedAt(o)
+	if err != nil || volume == (winpath.Path{}) { // a junction
+		return err
+	}
+	alive, err := h.alive(path, volume)
+	switch {
+	case err != nil:
+		return refused("remove", display(path), fmt.Errorf("%w, or cannot be looked up: %w", errdefs.ErrMountedBelow, err))
+	case alive:
+		return refused("remove", display(path), errdefs.ErrMountedBelow)
+	}
+	err = h.Mounts.DeletePoint(path + `\`)
+	if hostpath.Gone(volume, err) || hostpath.Unknown(err) || errors.Is(err, win.ERROR_NOT_READY) || errors.Is(err, win.ERROR_NOT_A_REPARSE_POINT) {
+		return nil
+	}
+	return err
+}
+
+// alive reports whether a mount folder's volume is there. Those of a file server
+// are its own, and cannot be looked up here.
+func (h *host) alive(folder string, volume winpath.Path) (bool, error) {
+	if strings.HasPrefix(folder, `\\?\UNC\`) {
+		return true, nil
+	}
+	return h.paths.Probe(volume)
 }
 
 // dispose removes an open object's name when the handle is closed, also where

@@ -263,10 +263,14 @@ func (s *survey) entry(ctx context.Context, dir object, entry abi.DirEntry, path
 
 func (s *survey) mountPoint(o object, path string) error {
 	volume, err := mountedAt(o)
-	if err != nil {
+	if err != nil || volume == (winpath.Path{}) {
 		return PathError("open", display(path), err)
 	}
-	if volume != (winpath.Path{}) && s.host.alive(path, volume) {
+	alive, err := s.host.alive(path, volume)
+	if err != nil {
+		return PathError("stat", display(path), err)
+	}
+	if alive {
 		s.mounts = append(s.mounts, display(path))
 	}
 	return nil
