@@ -3,6 +3,9 @@
 package simhost
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -255,7 +258,7 @@ func (n *Node) sortedVolumes() []*volume {
 			volumes = append(volumes, v)
 		}
 	}
-	slices.SortFunc(volumes, func(a, b *volume) int { return strings.Compare(a.name(), b.name()) })
+	slices.SortFunc(volumes, func(a, b *volume) int { return compareGUIDs(a.id, b.id) })
 	return volumes
 }
 
@@ -285,4 +288,28 @@ func (n *Node) closed() {
 	if n.handles < 0 {
 		panic(fmt.Sprintf("simhost: %d handles", n.handles))
 	}
+}
+
+// newGUID makes the next GUID of the node, of random form but always the same.
+func (n *Node) newGUID() abi.GUID {
+	n.generated++
+	x := n.generated * 0x9E37_79B9_7F4A_7C15
+	mix := func() uint64 {
+		x ^= x >> 30
+		x *= 0xBF58_476D_1CE4_E5B9
+		x ^= x >> 27
+		x *= 0x94D0_49BB_1331_11EB
+		return x ^ x>>31
+	}
+	var b [16]byte
+	binary.LittleEndian.PutUint64(b[:], mix())
+	binary.LittleEndian.PutUint64(b[8:], mix())
+	b[7] = b[7]&0x0F | 0x40
+	b[8] = b[8]&0x3F | 0x80
+	return abi.DecodeGUID(b[:])
+}
+
+// compareGUIDs orders GUIDs as their texts.
+func compareGUIDs(a, b abi.GUID) int {
+	return cmp.Or(cmp.Compare(a.Data1, b.Data1), cmp.Compare(a.Data2, b.Data2), cmp.Compare(a.Data3, b.Data3), bytes.Compare(a.Data4[:], b.Data4[:]))
 }

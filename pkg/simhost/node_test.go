@@ -218,17 +218,6 @@ func TestDetach(t *testing.T) {
 	wantCode(t, err, win.ERROR_FILE_INVALID)
 }
 
-// mountFolder makes a directory and mounts a volume there.
-func (l lab) mountFolder(path string, v *volume) error {
-	l.mu.Lock()
-	err := l.makeDirectories(path)
-	l.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	return l.Host().Mounts.SetPoint(path+`\`, v.name())
-}
-
 func TestSANPolicy(t *testing.T) {
 	tests := []struct {
 		policy SANPolicy
