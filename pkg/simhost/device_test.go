@@ -487,3 +487,47 @@ func TestMountManager(t *testing.T) {
 	_, err = d.Control(abi.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, make([]byte, 4096))
 	wantCode(t, err, win.ERROR_INVALID_FUNCTION)
 }
+
+// What a volume answers that NTFS is not mounted on, or that refuses changes.
+func TestVolume_Control_Others(t *testing.T) {
+	raw, broken, refs, frozen := data("raw"), data("broken"), data("refs"), data("frozen")
+	raw.Partitions[1].Volume = nil
+	raw.Partitions[1].Attributes = abi.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER
+	broken.Partitions[1].Volume.State = uint32(win.ERROR_FILE_CORRUPT)
+	refs.Partitions[1].Volume = &VolumeSpec{FileSystem: "ReFS"}
+	frozen.ReadOnly = true
+	l := newLab(t, Switches{}, raw, broken, refs, frozen)
+	extend := abi.EncodeExtendVolume(1007 << 11)
+	tests := []struct {
+		disk string
+		code uint32
+		in   []byte
+		want win.Errno // 0: success
+	}{
+		{"raw", abi.FSCTL_GET_NTFS_VOLUME_DATA, nil, win.ERROR_UNRECOGNIZED_VOLUME},
+		{"broken", abi.FSCTL_GET_NTFS_VOLUME_DATA, nil, win.ERROR_FILE_CORRUPT},
+		{"refs", abi.FSCTL_GET_NTFS_VOLUME_DATA, nil, win.ERROR_INVALID_FUNCTION},
+		{"raw", abi.FSCTL_EXTEND_VOLUME, extend, win.ERROR_INVALID_FUNCTION},
+		{"frozen", abi.FSCTL_EXTEND_VOLUME, extend, win.ERROR_WRITE_PROTECT},
+		{"refs", abi.FSCTL_EXTEND_VOLUME, extend[:7], win.ERROR_INVALID_PARAMETER},
+		{"frozen", abi.IOCTL_DISK_IS_WRITABLE, nil, win.ERROR_WRITE_PROTECT},
+		{"raw", abi.IOCTL_DISK_IS_WRITABLE, nil, 0},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprintf("%s %#x", tt.disk, tt.code), func(t *testing.T) {
+			_, err := l.openVolume(l.only(tt.disk), readWrite).Control(tt.code, tt.in, make([]byte, 96))
+			if tt.want == 0 {
+				l.must(err)
+				return
+			}
+			wantCode(t, err, tt.want)
+		})
+	}
+	d := l.openVolume(l.only("raw"), win.NoAccess)
+	if got := ask(t, d, abi.IOCTL_VOLUME_GET_GPT_ATTRIBUTES, nil, 8); binary.LittleEndian.Uint64(got) != abi.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER {
+		t.Errorf("attributes % x", got)
+	}
+	if got := sizeOf(t, d); got != 1<<30 {
+		t.Errorf("the geometry tells %d bytes", got)
+	}
+}

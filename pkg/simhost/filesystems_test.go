@@ -61,3 +61,36 @@ func TestFormat_Refused(t *testing.T) {
 		})
 	}
 }
+
+// Each file system leaves its name where a probe looks for it.
+func TestFormat_FileSystems(t *testing.T) {
+	tests := []struct {
+		fs, want string
+		offset   int
+	}{
+		{"NTFS", "NTFS    ", 3}, {"refs", "ReFS\x00", 3}, {"EXFAT", "EXFAT   ", 3}, {"FAT32", "FAT32   ", 82},
+	}
+	for _, tt := range tests {
+		t.Run(tt.fs, func(t *testing.T) {
+			l := newLab(t, Switches{}, data("data"))
+			v := l.only("data")
+			l.must(l.with("data", func(*disk) error { return l.format(v, formatting{fs: tt.fs, force: true}) }))
+			d := l.openVolume(v, win.GenericRead)
+			if got := read(t, d, 0, 512); !bytes.HasPrefix(got[tt.offset:], []byte(tt.want)) {
+				t.Errorf("boot sector % x", got[:96])
+			}
+			if got := read(t, d, v.length()-512, 512); tt.fs != "NTFS" && !bytes.Equal(got, make([]byte, 512)) {
+				t.Error("the backup boot sector of the NTFS before is left")
+			}
+		})
+	}
+}
+
+// Clusters of more than 128 sectors are written as a negative power of two.
+func TestNTFSBootSector_Clusters(t *testing.T) {
+	for unit, want := range map[int64]byte{512: 1, 4096: 8, 64 << 10: 128, 128 << 10: 0xF8, 2 << 20: 0xF4} {
+		if got := ntfsBootSector(1<<20, 512, unit, 1)[13]; got != want {
+			t.Errorf("unit %d: %#x, want %#x", unit, got, want)
+		}
+	}
+}

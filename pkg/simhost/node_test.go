@@ -172,6 +172,9 @@ func TestAttach_NumberPassesOn(t *testing.T) {
 	if _, err := l.AttachDisk("first"); err == nil {
 		t.Error("a disk was attached twice")
 	}
+	if diff := cmp.Diff([]string{"boot", "first", "second", "third"}, l.Disks()); diff != "" {
+		t.Error(diff)
+	}
 	if _, err := l.AttachDisk("fourth"); err == nil {
 		t.Error("an unknown disk was attached")
 	}

@@ -253,3 +253,54 @@ func TestGrowPartition_Refused(t *testing.T) {
 		})
 	}
 }
+
+func TestInitialise_MBR(t *testing.T) {
+	l := newLab(t, Switches{}, plain("data"))
+	l.must(l.with("data", func(d *disk) error {
+		if err := l.initialise(d, abi.PartitionStyleMBR); err != nil {
+			return err
+		}
+		_, err := l.createPartition(d, newPartition{})
+		return err
+	}))
+	d := l.drive(1, readWrite)
+	got := layoutOf(t, d)
+	if got.Style != abi.PartitionStyleMBR || got.Signature == 0 || len(got.Partitions) != 4 {
+		t.Fatalf("layout %+v", got)
+	}
+	if p := got.Partitions[0]; p.MBRType != abi.PARTITION_IFS || !p.Recognized || p.Offset != 1<<20 || p.Length != 1023<<20 {
+		t.Errorf("partition %+v", p)
+	}
+	sector := read(t, d, 0, 512)
+	if binary.LittleEndian.Uint32(sector[440:]) != got.Signature || sector[446+4] != abi.PARTITION_IFS || sector[510] != 0x55 {
+		t.Errorf("master boot record % x", sector[440:])
+	}
+
+	l.must(l.GrowDisk("data", 2*GiB))
+	ask(t, d, abi.IOCTL_DISK_UPDATE_PROPERTIES, nil, 0)
+	ask(t, d, abi.IOCTL_DISK_GROW_PARTITION, abi.GrowPartition{Partition: 1, BytesToGrow: 1 << 30}.Encode(), 0)
+	if got := layoutOf(t, d).Partitions[0].Length; got != 2047<<20 {
+		t.Errorf("grown to %d", got)
+	}
+}
+
+// Partitions of types that Windows does not know get no volume.
+func TestMBR_Recognised(t *testing.T) {
+	tests := map[string]bool{"0x07": true, "0x0c": true, "0x83": false, "0x05": false, "0x42": false, "0xEE": false}
+	for kind, want := range tests {
+		spec := plain("data")
+		spec.Style, spec.Partitions = "mbr", []PartitionSpec{{Type: kind}}
+		l := newLab(t, Switches{}, spec)
+		if got := len(l.volumeNames()) == 2; got != want {
+			t.Errorf("type %s has a volume: %t", kind, got)
+		}
+	}
+}
+
+func TestClean_Refused(t *testing.T) {
+	frozen := data("frozen")
+	frozen.ReadOnly = true
+	l := newLab(t, Switches{}, frozen)
+	wantCode(t, l.with("frozen", l.clean), win.ERROR_WRITE_PROTECT)
+	wantCode(t, l.with("boot", l.clean), win.ERROR_ACCESS_DENIED)
+}
