@@ -51,9 +51,9 @@ const (
 )
 
 // cell is a fact of a list, or ? with a warning where it could not be read.
-func cell(h *host, what, fact string, err error) string {
+func cell(h *host, fact string, err error) string {
 	if err != nil {
-		h.warn(what, err)
+		h.warn(err)
 		return unknown
 	}
 	return fact

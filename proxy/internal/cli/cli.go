@@ -107,6 +107,7 @@ func runGroup(cmd *cobra.Command, args []string) error {
 		return cmd.Help()
 	}
 	message := fmt.Sprintf("unknown command %q", args[0])
+	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		message += fmt.Sprintf(", did you mean %s?", strings.Join(near, " or "))
 	}

@@ -121,12 +121,12 @@ func listDisks(ctx context.Context, h *host, _ []string) (fmt.Stringer, error) {
 
 func stateCell(ctx context.Context, h *host, number uint32) string {
 	resp, err := h.disk.GetDiskState(ctx, &disk.GetDiskStateRequest{DiskNumber: number})
-	return cell(h, fmt.Sprintf("state of disk %d", number), stateName(resp.IsOnline), err)
+	return cell(h, stateName(resp.IsOnline), err)
 }
 
 func sizeCell(ctx context.Context, h *host, number uint32) string {
 	resp, err := h.disk.GetDiskStats(ctx, &disk.GetDiskStatsRequest{DiskNumber: number})
-	return cell(h, fmt.Sprintf("size of disk %d", number), size(resp.TotalBytes).String(), err)
+	return cell(h, size(resp.TotalBytes).String(), err)
 }
 
 func listDiskIDs(ctx context.Context, h *host, _ []string) (fmt.Stringer, error) {

@@ -26,12 +26,20 @@ type host struct {
 	volume     volume.Interface
 	filesystem filesystem.Interface
 
-	// changes lists what has changed on a simulated node since it was opened.
-	// It is nil on a real host.
-	changes func() string
+	// sim is the node behind it, nil for a real host.
+	sim *simulation
 	// warn tells the user of an error that does not end the command.
-	warn func(subject string, err error)
+	warn func(error)
 }
+
+// simulation is a simulated node, and how it was at first.
+type simulation struct {
+	node   *simhost.Node
+	before simhost.Snapshot
+}
+
+// changes lists what has changed on the node.
+func (s *simulation) changes() string { return simhost.Diff(s.before, s.node.Snapshot()) }
 
 // openHost makes the host of a name that --host takes.
 func openHost(name string) (*host, error) {
@@ -74,13 +82,13 @@ func simulatedHost(name string) (*host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--host sim:%s: %w", name, err)
 	}
+	return hostOf(node)
+}
+
+func hostOf(node *simhost.Node) (*host, error) {
 	h, err := newHost(node.Disk(), node.Volume(), node.Filesystem())
-	if err != nil {
-		return nil, err
-	}
-	before := node.Snapshot()
-	h.changes = func() string { return simhost.Diff(before, node.Snapshot()) }
-	return h, nil
+	h.sim = &simulation{node: node, before: node.Snapshot()}
+	return h, err
 }
 
 func describedNode(name string) (simhost.NodeSpec, error) {

@@ -74,12 +74,12 @@ func (a *app) runVerb(cmd *cobra.Command, v verb, args []string) error {
 		return err
 	}
 	h.warn = a.warn
-	if h.changes == nil {
+	if h.sim == nil {
 		h = askBefore(h, a.confirm)
 	}
 	answer, err := v.run(ctx, h, args)
-	if h.changes != nil {
-		a.showChanges(h.changes())
+	if h.sim != nil {
+		a.showChanges(h.sim.changes())
 	}
 	if err != nil {
 		return err
@@ -89,9 +89,7 @@ func (a *app) runVerb(cmd *cobra.Command, v verb, args []string) error {
 }
 
 // warn tells of an error that does not end the command.
-func (a *app) warn(subject string, err error) {
-	a.note(fmt.Sprintf("warning: %s: %v\n", subject, err))
-}
+func (a *app) warn(err error) { a.note(fmt.Sprintf("warning: %v\n", err)) }
 
 func (a *app) showChanges(changes string) {
 	if changes != "" {

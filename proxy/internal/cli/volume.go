@@ -51,7 +51,7 @@ func volumeVerbs() []verb {
 			long:  "The empty directory stays.\n" + spellings,
 			run: onVolumeAt(func(ctx context.Context, h *host, id, path string) (fmt.Stringer, error) {
 				_, err := h.volume.UnmountVolume(ctx, &volume.UnmountVolumeRequest{VolumeID: id, TargetPath: path})
-				return linef("%s is not mounted at %s", id, path), err
+				return linef("%s is unmounted from %s", id, path), err
 			}),
 		},
 		resizeVerb(),
@@ -129,7 +129,7 @@ func resizeVerb() verb {
 		},
 		run: onVolume(func(ctx context.Context, h *host, id string) (fmt.Stringer, error) {
 			_, err := h.volume.ResizeVolume(ctx, &volume.ResizeVolumeRequest{VolumeID: id, SizeBytes: int64(wanted)})
-			return linef("%s has the wanted size", id), err
+			return linef("%s is as large as wanted", id), err
 		}),
 	}
 }
@@ -208,7 +208,7 @@ func listVolumesVerb() verb {
 	return verb{
 		use:     "list",
 		short:   "List volumes with disk, drive, use and state",
-		long:    "It waits for volumes that Windows has not made yet. What could not be read is\nshown as ?, and the reason on standard error. Of an offline disk there are none.",
+		long:    "It waits for volumes that Windows has not made yet. Offline disks have none. What\ncould not be read is shown as ?, and the reason on standard error. A volume that\nholds what Windows does not mount is foreign or damaged.",
 		example: "list --disk 0 --host sim:azure-scsi",
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&diskFlag, "disk", allDisks, "number of the only disk to look at")
@@ -247,7 +247,7 @@ func listAllVolumes(ctx context.Context, h *host) (fmt.Stringer, error) {
 	for _, number := range slices.Sorted(maps.Keys(disks.DiskIDs)) {
 		found, err := volumesOn(ctx, h, number, 0)
 		if err != nil && !errors.Is(err, errdefs.ErrDiskOffline) {
-			h.warn(fmt.Sprintf("volumes of disk %d", number), err)
+			h.warn(err)
 		}
 		ids = append(ids, found...)
 	}
@@ -264,18 +264,34 @@ func volumeTable(ctx context.Context, h *host, ids []string, drives map[string]s
 	t := &table{header: []string{"VOLUME", "DISK", "DRIVE", "SIZE", "USED", "FORMATTED"}}
 	for _, id := range ids {
 		number, err := diskOf(ctx, h, id)
-		number = cell(h, "disk of volume "+id, number, err)
-		stats, err := h.volume.GetVolumeStats(ctx, &volume.GetVolumeStatsRequest{VolumeID: id})
-		total := cell(h, "use of volume "+id, size(stats.TotalBytes).String(), err)
-		used := size(stats.UsedBytes).String()
-		if err != nil {
-			used = unknown
-		}
-		formatted, err := h.volume.IsVolumeFormatted(ctx, &volume.IsVolumeFormattedRequest{VolumeID: id})
-		state := cell(h, "state of volume "+id, string(yesNo(formatted.Formatted)), err)
-		t.add(id, number, word(drives[id]), total, used, state)
+		total, used := spaceCells(ctx, h, id)
+		t.add(id, cell(h, number, err), word(drives[id]), total, used, formattedCell(ctx, h, id))
 	}
 	return t
+}
+
+// spaceCells are the size and use of a volume, as far as it has a file system.
+func spaceCells(ctx context.Context, h *host, id string) (total, used string) {
+	resp, err := h.volume.GetVolumeStats(ctx, &volume.GetVolumeStatsRequest{VolumeID: id})
+	if err != nil {
+		return cell(h, "", err), unknown
+	}
+	if resp.TotalBytes == 0 {
+		return none, none
+	}
+	return size(resp.TotalBytes).String(), size(resp.UsedBytes).String()
+}
+
+// formattedCell names what keeps a volume from being called unformatted.
+func formattedCell(ctx context.Context, h *host, id string) string {
+	resp, err := h.volume.IsVolumeFormatted(ctx, &volume.IsVolumeFormattedRequest{VolumeID: id})
+	switch {
+	case errors.Is(err, errdefs.ErrForeignContent):
+		return "foreign"
+	case errors.Is(err, errdefs.ErrDamaged):
+		return "damaged"
+	}
+	return cell(h, string(yesNo(resp.Formatted)), err)
 }
 
 // drives are the drives C:\ to Z:\ by their volumes' ids.
@@ -289,7 +305,7 @@ func drives(ctx context.Context, h *host) map[string]string {
 			found[id] = strings.TrimSpace(found[id] + " " + root)
 		case errdefs.NotFound:
 		default:
-			h.warn("drive "+root, err)
+			h.warn(err)
 		}
 	}
 	return found

@@ -40,6 +40,7 @@ func Run(ctx context.Context, out io.Writer, names ...string) error {
 			return err
 		}
 		counts, err := w.run(ctx, out)
+		w.node.Close()
 		if err != nil {
 			return fmt.Errorf("node %s: %w", name, err)
 		}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/proxy/v2/internal/golden"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
+)
+
+// Each method of the three groups has a verb that does what the method does.
+var methods = []struct {
+	method  string
+	before  [][]string // commands that make the verb possible
+	args    []string
+	answer  string // a part of the answer
+	changed string // a part of what changed; "" is nothing
+}{
+	{method: "disk.GetDiskState", args: []string{"disk", "state", "2"}, answer: "offline\n"},
+	{method: "disk.GetDiskStats", args: []string{"disk", "stats", "1"}, answer: "10737418240 (10.0GiB)"},
+	{method: "disk.ListDiskIDs", args: []string{"disk", "ids"}, answer: `1     "  BLANK 1  "  "Maker  blank-1"`},
+	{method: "disk.ListDiskLocations", args: []string{"disk", "locations"}, answer: "1     1        -    2       3\n"},
+	{method: "disk.PartitionDisk", args: []string{"disk", "partition", "1"}, answer: "disk 1 is partitioned\n", changed: "disk blank partition 2: basic data"},
+	{method: "disk.Rescan", args: []string{"disk", "rescan"}, answer: "rescanned\n"},
+	{method: "disk.SetDiskState", args: []string{"disk", "online", "2"}, answer: "disk 2 is online\n", changed: "~ disk offline state"},
+
+	{method: "volume.FormatVolume", args: []string{"volume", "format", volRAW}, answer: volRAW + " is formatted\n", changed: "file system: RAW -> NTFS"},
+	{method: "volume.GetClosestVolumeIDFromTargetPath", args: []string{"volume", "closest", `C:\Windows`}, answer: volC + "\n"},
+	{method: "volume.GetDiskNumberFromVolumeID", args: []string{"volume", "disk", volD}, answer: "3\n"},
+	{
+		method: "volume.GetVolumeIDFromTargetPath", before: [][]string{{"volume", "mount", volD, `C:\mnt`}},
+		args: []string{"volume", "of", `C:\mnt`}, answer: volD + "\n",
+	},
+	{method: "volume.GetVolumeStats", args: []string{"volume", "stats", volC}, answer: "21474836480 (20.0GiB)"},
+	{method: "volume.IsVolumeFormatted", args: []string{"volume", "formatted", volRAW}, answer: "no\n"},
+	{method: "volume.ListVolumesOnDisk", args: []string{"volume", "list", "--disk", "0"}, answer: volC + "  0     C:\\    "},
+	{
+		method: "volume.MountVolume", args: []string{"volume", "mount", volD, `C:\mnt`},
+		answer: volD + ` is mounted at C:\mnt`, changed: `~ file C:\mnt: directory -> mount point`,
+	},
+	{
+		method: "volume.ResizeVolume", args: []string{"volume", "resize", volGrowable}, before: [][]string{{"grow"}},
+		answer: volGrowable + " is as large as wanted\n", changed: "volume " + volGrowable + " file system: NTFS",
+	},
+	{
+		method: "volume.UnmountVolume", before: [][]string{{"volume", "mount", volD, `C:\mnt`}},
+		args: []string{"volume", "unmount", volD, `C:\mnt`}, answer: volD + ` is unmounted from C:\mnt`, changed: `-> directory`,
+	},
+	{method: "volume.WriteVolumeCache", args: []string{"volume", "flush", volD}, answer: volD + " is flushed\n"},
+
+	{
+		method: "filesystem.CreateSymlink", args: []string{"filesystem", "link", `C:\mnt`, `C:\link`},
+		answer: `C:\link leads to C:\mnt`, changed: `+ file C:\link: directory link`,
+	},
+	{
+		method: "filesystem.IsSymlink", before: [][]string{{"filesystem", "link", `C:\mnt`, `C:\link`}},
+		args: []string{"filesystem", "is-link", `C:\link`}, answer: "yes\n",
+	},
+	{method: "filesystem.Mkdir", args: []string{"filesystem", "mkdir", `C:\a\b`}, answer: `C:\a\b is a directory`, changed: `+ file C:\a\b: directory`},
+	{method: "filesystem.PathExists", args: []string{"filesystem", "exists", `C:\mnt`}, answer: "yes\n"},
+	{method: "filesystem.PathValid", args: []string{"filesystem", "valid", `C:`}, answer: "yes\n"},
+	{method: "filesystem.Rmdir", args: []string{"filesystem", "rmdir", `C:\mnt`}, answer: `C:\mnt is removed`, changed: `- file C:\mnt: directory`},
+	{method: "filesystem.RmdirContents", args: []string{"filesystem", "rmdir-contents", `C:\full`}, answer: `C:\full is empty`, changed: `- file C:\full\below: directory`},
+}
+
+func TestVerbs_CoverTheInterfaces(t *testing.T) {
+	var want []string
+	for group, methods := range map[string]reflect.Type{
+		"disk":       reflect.TypeFor[disk.Interface](),
+		"volume":     reflect.TypeFor[volume.Interface](),
+		"filesystem": reflect.TypeFor[filesystem.Interface](),
+	} {
+		for i := range methods.NumMethod() {
+			want = append(want, group+"."+methods.Method(i).Name)
+		}
+	}
+	var got []string
+	for _, m := range methods {
+		got = append(got, m.method)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// prepare runs commands before a test; "grow" stands for the cloud.
+func (s *site) prepare(commands [][]string) {
+	s.t.Helper()
+	for _, args := range commands {
+		if args[0] == "grow" {
+			if err := s.node.GrowDisk("full", 20<<30); err != nil {
+				s.t.Fatal(err)
+			}
+			continue
+		}
+		if r := s.run(args...); r.code != 0 {
+			s.t.Fatalf("%s", r.transcript(args))
+		}
+	}
+}
+
+func TestVerbs(t *testing.T) {
+	for _, test := range methods {
+		t.Run(test.method, func(t *testing.T) {
+			s := newSite(t)
+			s.prepare(test.before)
+			before := s.node.Snapshot()
+
+			r := s.run(test.args...)
+
+			if r.code != 0 || !strings.Contains(r.out, test.answer) {
+				t.Errorf("got\n%swant %q", r.transcript(test.args), test.answer)
+			}
+			changed := simhost.Diff(before, s.node.Snapshot())
+			if !strings.Contains(changed, test.changed) || test.changed == "" && changed != "" {
+				t.Errorf("changed\n%swant %q", changed, test.changed)
+			}
+			if (r.err != "") != (changed != "") || changed != "" && r.err != "changed on the simulated node:\n"+indent(changed) {
+				t.Errorf("said %q of\n%s", r.err, changed)
+			}
+		})
+	}
+}
+
+// A disk's life by hand. Commands that fail, and lists, are read best as they
+// look.
+func TestVerbs_Transcript(t *testing.T) {
+	s := newSite(t)
+	var out strings.Builder
+	for _, args := range [][]string{
+		{"disk", "list"},
+		{"volume", "list"},
+		{"disk", "partition", "1"},
+		{"disk", "partition", "1"},
+		{"disk", "partition", "4"},
+		{"disk", "partition", "4", "--overwrite"},
+		{"disk", "partition", "0"},
+		{"disk", "offline", "3"},
+		{"disk", "online", "3"},
+		{"volume", "list", "--disk", "2"},
+		{"volume", "list", "--disk", "3", "--partition", "2"},
+		{"volume", "format", volExt4},
+		{"volume", "format", volExt4, "--overwrite"},
+		{"volume", "formatted", volDenied},
+		{"volume", "mount", volD, `C:\mnt`},
+		{"volume", "stats", `C:\mnt`},
+		{"volume", "stats", `D:`},
+		{"volume", "disk", `c:/`},
+		{"volume", "mount", volGrowable, `C:\mnt`},
+		{"volume", "resize", `C:\mnt`, "--size", "1TiB"},
+		{"volume", "unmount", volD, `C:\mnt`},
+		{"volume", "of", `C:\mnt`},
+		{"volume", "stats", volMissing},
+		{"filesystem", "rmdir", `C:\full`},
+		{"fs", "rmdir", `C:\full`, "--force"},
+		{"fs", "exists", `C:\full`},
+		{"fs", "link", `C:\missing`, `C:\link`},
+		{"fs", "link", `C:\missing`, `C:\link`, "--allow-missing"},
+		{"fs", "is-link", `C:\link`},
+	} {
+		out.WriteString(s.run(args...).transcript(args))
+	}
+	golden.Compare(t, "transcript.golden", out.String())
+}
+
+func TestVolumeArgument(t *testing.T) {
+	s := newSite(t)
+	s.prepare([][]string{{"volume", "mount", volD, `C:\mnt`}, {"fs", "link", `C:\mnt`, `C:\link`}})
+	for _, test := range []struct{ name, want string }{
+		{volD, "3\n"},
+		{`\\?\VOLUME{D0000000-0000-4000-8000-000000000001}`, "3\n"},
+		{`C:\`, "0\n"},
+		{`c:/`, "0\n"},
+		{`C:`, "0\n"},
+		{`C:\mnt`, "3\n"},
+		{`C:/mnt`, "3\n"},
+		{`\mnt`, "3\n"},
+		{`C:\link`, "3\n"},
+		{`C:\Windows`, ""},
+		{`E:\`, ""},
+		{``, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if r := s.run("volume", "disk", test.name); r.out != test.want || (r.code == 0) != (test.want != "") {
+				t.Errorf("got %+v, want %q", r, test.want)
+			}
+		})
+	}
+}
