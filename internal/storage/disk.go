@@ -130,6 +130,22 @@ func (s *Storage) SetDiskState(ctx context.Context, number uint32, want DiskStat
 	})
 }
 
+// BringOnline makes the disk of that identity online and writable, as
+// SetDiskState does.
+func (s *Storage) BringOnline(ctx context.Context, id DiskIdentity) error {
+	return finish(ctx, s, "attributes", diskName(id.Number), func() (err error) {
+		d, err := s.openDisk(id.Number, win.GenericRead|win.GenericWrite)
+		if err != nil {
+			return err
+		}
+		defer closing(d, &err)
+		if err := checkIdentity(d, id); err != nil {
+			return err
+		}
+		return setDiskState(d, DiskState{})
+	})
+}
+
 func setDiskState(d win.Device, want DiskState) error {
 	if err := setAttributes(d, want.attributes()); err != nil {
 		return err

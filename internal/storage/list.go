@@ -7,29 +7,41 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 )
 
+// NoNumber is the number of a disk that did not tell it.
+const NoNumber = abi.NoNumber
+
 // DiskDescription is what one disk tells of itself.
 type DiskDescription struct {
-	Number  uint32
+	Number  uint32 // NoNumber where it could not be read: Err says why
 	Path    string // its device interface path
 	BusType abi.BusType
 
-	SerialNumber string           // with its blanks
-	Identifiers  []abi.Identifier // page 83, all of them
-	Address      *abi.SCSIAddress // nil where the disk has none
-	NVMe         *abi.IdentifyNamespace
+	// Vendor, Product and SerialNumber are with their blanks.
+	Vendor, Product, SerialNumber string
+
+	Identifiers []abi.Identifier // page 83, all of them
+	Address     *abi.SCSIAddress // nil where the disk has none
+	NVMe        *abi.IdentifyNamespace
 
 	// Err says what could not be read. What the disk's kind does not have is
 	// no error.
 	Err error
 }
 
+// describeBudget is how long one disk may hold up a list.
+const describeBudget = 5 * time.Second
+
 // ListDisks describes every present disk, by number. It costs one boundary call
-// and at most eight a disk.
+// and at most eight a disk. A disk that fails or hangs holds up no other: its
+// Err says so, and what it told before is there (field-reports.md D10). Disks
+// without a number come last.
 func (s *Storage) ListDisks(ctx context.Context) ([]DiskDescription, error) {
 	paths, err := ask(ctx, s, "list", "disks", func() ([]string, error) {
 		return s.host.Devices.Interfaces(abi.GUID_DEVINTERFACE_DISK)
@@ -37,43 +49,72 @@ func (s *Storage) ListDisks(ctx context.Context) ([]DiskDescription, error) {
 	if err != nil {
 		return nil, err
 	}
-	disks := make([]DiskDescription, 0, len(paths))
-	for _, path := range paths {
-		disk, err := s.describe(ctx, path)
-		switch {
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case err != nil || disk.Number == abi.NoNumber:
-			continue // gone since it was listed, or a path that MPIO hides
-		}
-		disks = append(disks, disk)
+	disks := each(paths, func(path string) DiskDescription { return s.describe(ctx, path) })
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	slices.SortFunc(disks, func(a, b DiskDescription) int { return cmp.Compare(a.Number, b.Number) })
+	disks = slices.DeleteFunc(disks, DiskDescription.absent)
+	slices.SortFunc(disks, func(a, b DiskDescription) int {
+		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Path, b.Path))
+	})
 	return disks, nil
 }
 
-// describe fails where not even the disk's number can be read.
-func (s *Storage) describe(ctx context.Context, path string) (DiskDescription, error) {
-	return ask(ctx, s, "description", path, func() (disk DiskDescription, err error) {
-		d, err := s.host.Devices.Open(path, win.NoAccess)
-		if err != nil {
-			return disk, err
-		}
-		defer closing(d, &err)
-		n, err := deviceNumber(d)
-		if err != nil {
-			return disk, err
-		}
-		disk = DiskDescription{Number: n.Number, Path: path}
-		disk.Err = errors.Join(disk.readDescriptor(d), disk.readIdentifiers(d), disk.readAddress(d), disk.readNVMe(d))
-		return disk, nil
+// absent tells paths that stand for no disk: of one that has gone since it was
+// listed, or of a path disk, which MPIO hides and which has no number of its own
+// (windows-api.md 1.2). A disk that is not ready is there.
+func (disk DiskDescription) absent() bool {
+	if disk.Number != NoNumber {
+		return false
+	}
+	return disk.Err == nil || isGone(disk.Err) && !errors.Is(disk.Err, win.ERROR_NOT_READY)
+}
+
+// describe asks one disk for all that it tells of itself. What it has told
+// before the budget or ctx ended counts.
+func (s *Storage) describe(ctx context.Context, path string) DiskDescription {
+	ctx, cancel := context.WithTimeout(ctx, describeBudget)
+	defer cancel()
+	var told atomic.Pointer[DiskDescription]
+	told.Store(&DiskDescription{Number: NoNumber, Path: path})
+	_, err := ask(ctx, s, "description", path, func() (struct{}, error) {
+		return struct{}{}, s.describeInto(&told)
 	})
+	disk := *told.Load()
+	disk.Err = errors.Join(disk.Err, err)
+	return disk
+}
+
+// describeInto fails where not even the disk's number can be read.
+func (s *Storage) describeInto(told *atomic.Pointer[DiskDescription]) (err error) {
+	disk := *told.Load()
+	d, err := s.host.Devices.Open(disk.Path, win.NoAccess)
+	if err != nil {
+		return err
+	}
+	defer closing(d, &err)
+	n, err := deviceNumber(d)
+	if err != nil || n.Number == NoNumber {
+		return err
+	}
+	disk.Number = n.Number
+	for _, read := range []func(*DiskDescription, win.Device) error{
+		(*DiskDescription).readDescriptor, (*DiskDescription).readIdentifiers,
+		(*DiskDescription).readAddress, (*DiskDescription).readNVMe,
+	} {
+		sofar := disk // read may hang
+		told.Store(&sofar)
+		disk.Err = errors.Join(disk.Err, read(&disk, d))
+	}
+	told.Store(&disk)
+	return nil
 }
 
 func (disk *DiskDescription) readDescriptor(d win.Device) error {
 	reply, err := property(d, abi.PropertyQuery{Property: abi.PropertyDevice}, propertySize)
 	about, err := decoded(reply, err, abi.DecodeDeviceDescriptor)
-	disk.BusType, disk.SerialNumber = about.BusType, abi.Text(about.Serial)
+	disk.BusType = about.BusType
+	disk.Vendor, disk.Product, disk.SerialNumber = abi.Text(about.Vendor), abi.Text(about.Product), abi.Text(about.Serial)
 	return err
 }
 

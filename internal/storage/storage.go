@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/hostpath"
@@ -70,6 +71,24 @@ func join(ctx context.Context, s *Storage, key string, run func(context.Context)
 		return struct{}{}, run(ctx)
 	})
 	return err
+}
+
+// each asks the same of several objects, some at a time, so that one that hangs
+// does not hold up the others.
+func each[T, R any](objects []T, ask func(T) R) []R {
+	const atOnce = 16
+	answers := make([]R, len(objects))
+	room := make(chan struct{}, atOnce)
+	var all sync.WaitGroup
+	for i, object := range objects {
+		all.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			answers[i] = ask(object)
+		})
+	}
+	all.Wait()
+	return answers
 }
 
 // ChangeDisk runs a change of a disk under the disk's lock. Calls for the same

@@ -4,7 +4,7 @@ package disk
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
@@ -51,14 +51,15 @@ func New(hostAPI hostapi.HostAPI) (*Disk, error) {
 }
 
 // ListDiskIDs lists the identifiers of every disk. A disk that does not tell
-// one has an empty field; none is left out.
+// one has an empty field; none is left out but those that do not even tell their
+// number, for which see ListDisks.
 func (d *Disk) ListDiskIDs(ctx context.Context, req *ListDiskIDsRequest) (*ListDiskIDsResponse, error) {
 	const op = "disk.ListDiskIDs"
 	resp := &ListDiskIDsResponse{DiskIDs: map[uint32]*DiskIDs{}}
 	if req == nil {
 		return resp, nilRequest(op)
 	}
-	disks, err := d.host.ListDisks(ctx)
+	disks, err := d.numberedDisks(ctx)
 	if err != nil {
 		return resp, errdefs.Wrap(op, "", err)
 	}
@@ -69,14 +70,14 @@ func (d *Disk) ListDiskIDs(ctx context.Context, req *ListDiskIDsRequest) (*ListD
 }
 
 // ListDiskLocations lists where every disk sits. A disk whose place is not
-// known has empty fields; none is left out.
+// known has empty fields; none is left out but as of ListDiskIDs.
 func (d *Disk) ListDiskLocations(ctx context.Context, req *ListDiskLocationsRequest) (*ListDiskLocationsResponse, error) {
 	const op = "disk.ListDiskLocations"
 	resp := &ListDiskLocationsResponse{DiskLocations: map[uint32]*DiskLocation{}}
 	if req == nil {
 		return resp, nilRequest(op)
 	}
-	disks, err := d.host.ListDisks(ctx)
+	disks, err := d.numberedDisks(ctx)
 	if err != nil {
 		return resp, errdefs.Wrap(op, "", err)
 	}
@@ -84,6 +85,12 @@ func (d *Disk) ListDiskLocations(ctx context.Context, req *ListDiskLocationsRequ
 		resp.DiskLocations[disk.Number] = location(disk)
 	}
 	return resp, nil
+}
+
+// numberedDisks are the disks that can be keys of a map.
+func (d *Disk) numberedDisks(ctx context.Context) ([]Description, error) {
+	disks, err := d.host.ListDisks(ctx)
+	return slices.DeleteFunc(disks, func(disk Description) bool { return disk.Number == hostapi.NoNumber }), err
 }
 
 // GetDiskStats is the size of a disk in bytes.
@@ -175,18 +182,13 @@ func (d *Disk) EnsureOnlineWritable(ctx context.Context, req *EnsureOnlineWritab
 	}
 	resp.WasOffline, resp.WasReadOnly = before.Offline, before.ReadOnly
 	err = d.host.ChangeDisk(ctx, req.DiskNumber, "online and writable", func(ctx context.Context) error {
-		return d.ensureOnlineWritable(ctx, req.DiskNumber)
+		state, err := d.host.DiskState(ctx, req.DiskNumber)
+		if err != nil || state == (hostapi.DiskState{}) {
+			return err
+		}
+		return d.host.SetDiskState(ctx, req.DiskNumber, hostapi.DiskState{})
 	})
 	return resp, errdefs.Wrap(op, subject(req.DiskNumber), err)
-}
-
-// ensureOnlineWritable needs the disk's lock.
-func (d *Disk) ensureOnlineWritable(ctx context.Context, number uint32) error {
-	state, err := d.host.DiskState(ctx, number)
-	if err != nil || state == (hostapi.DiskState{}) {
-		return err
-	}
-	return d.host.SetDiskState(ctx, number, hostapi.DiskState{})
 }
 
 // Rescan makes Windows look for new disks and for disks that have grown. It may
@@ -205,5 +207,3 @@ func nilRequest(op string) error {
 }
 
 func subject(number uint32) string { return "disk " + strconv.FormatUint(uint64(number), 10) }
-
-var errNoVolume = fmt.Errorf("%w: the disk has partitions, but none of a kind that Windows gives a volume", errdefs.ErrFailedPrecondition)

@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 )
 
-// ListDisks describes every disk, by number. What could not be read of a disk
-// is in its Err.
+// ListDisks describes every disk, by number. What a disk did not tell, or not
+// within 5 s, is in its Err; if that is its number, it stands at the end.
 func (d *Disk) ListDisks(ctx context.Context) ([]Description, error) {
 	disks, err := d.host.ListDisks(ctx)
 	return disks, errdefs.Wrap("disk.ListDisks", "", err)
@@ -100,7 +100,7 @@ func (d *Disk) find(ctx context.Context, m Matcher) (Description, error) {
 		case m.matches(disk):
 			found = append(found, disk)
 		case disk.Err != nil:
-			unread = append(unread, fmt.Errorf("%s: %w", subject(disk.Number), disk.Err))
+			unread = append(unread, fmt.Errorf("%s: %w", disk.Path, disk.Err))
 		}
 	}
 	switch {

@@ -4,6 +4,7 @@ package disk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
@@ -56,7 +57,7 @@ func (d *Disk) partition(ctx context.Context, number uint32, overwrite bool) err
 	if err != nil {
 		return err
 	}
-	if err := d.checkContent(ctx, disk.Identity, style, overwrite); err != nil {
+	if err := d.checkContent(ctx, disk, style, overwrite); err != nil {
 		return err
 	}
 	if err := d.prepare(ctx, disk); err != nil {
@@ -78,7 +79,7 @@ func (d *Disk) partition(ctx context.Context, number uint32, overwrite bool) err
 // drivers take the first volume of the disk next.
 func checkVolumes(disk hostapi.DiskInspection) error {
 	if len(disk.Layout.Data()) == 0 {
-		return errNoVolume
+		return fmt.Errorf("%w: the disk has partitions, but none of a kind that Windows gives a volume", errdefs.ErrFailedPrecondition)
 	}
 	return nil
 }
@@ -94,16 +95,19 @@ func (d *Disk) emptyStyle(ctx context.Context, disk hostapi.DiskInspection) (hos
 		return hostapi.ProviderRAW, nil
 	}
 	style, err := d.host.ProviderStyle(ctx, disk.Identity)
-	if err == nil && style == hostapi.ProviderGPT {
-		err = fmt.Errorf("%w: the partition table reads as MBR, the storage provider says GPT", errdefs.ErrUnknownContent)
+	if err == nil && style != hostapi.ProviderRAW && style != hostapi.ProviderMBR {
+		err = fmt.Errorf("%w: the partition table reads as MBR, the storage provider says style %d", errdefs.ErrUnknownContent, style)
 	}
 	return style, err
 }
 
 // checkContent lets only a disk pass that holds nothing but its own empty
 // table, or what the caller wants overwritten.
-func (d *Disk) checkContent(ctx context.Context, id hostapi.DiskIdentity, style hostapi.ProviderStyle, overwrite bool) error {
-	content, err := d.host.ProbeDisk(ctx, id)
+func (d *Disk) checkContent(ctx context.Context, disk hostapi.DiskInspection, style hostapi.ProviderStyle, overwrite bool) error {
+	content, err := d.host.ProbeDisk(ctx, disk.Identity)
+	if disk.State.Offline && errors.Is(err, errdefs.ErrUnknownContent) {
+		return fmt.Errorf("%w; the disk is offline, which may be why: bring it online first", err)
+	}
 	if err != nil || overwrite {
 		return err
 	}
@@ -119,7 +123,7 @@ func (d *Disk) prepare(ctx context.Context, before hostapi.DiskInspection) error
 	if before.State == (hostapi.DiskState{}) {
 		return nil
 	}
-	if err := d.ensureOnlineWritable(ctx, before.Identity.Number); err != nil {
+	if err := d.host.BringOnline(ctx, before.Identity); err != nil {
 		return err
 	}
 	after, err := d.inspectSame(ctx, before.Identity)

@@ -17,8 +17,9 @@ import (
 // until Windows has answered or ctx ends, is safe for concurrent use, and
 // keeps no handle.
 type HostAPI interface {
-	// ListDisks describes every present disk. What could not be read of one
-	// is in its Err; the others are complete.
+	// ListDisks describes every present disk. What could not be read of one, or
+	// not in time, is in its Err; the others are complete. A disk whose number
+	// could not be read has NoNumber.
 	ListDisks(ctx context.Context) ([]DiskDescription, error)
 
 	// DiskSize is a disk's size in bytes.
@@ -30,6 +31,10 @@ type HostAPI interface {
 	// SetDiskState changes attributes persistently and reads them back. Once
 	// begun it runs to its end, also when ctx ends.
 	SetDiskState(ctx context.Context, number uint32, want DiskState) error
+
+	// BringOnline makes the disk of that identity online and writable, as
+	// SetDiskState does.
+	BringOnline(ctx context.Context, id DiskIdentity) error
 
 	// CheckNotCritical fails with ErrCriticalDisk where Windows needs the
 	// disk (boot, system, page file, cluster), and where that cannot be told.
@@ -78,6 +83,9 @@ type (
 	// ProviderStyle is MSFT_Disk.PartitionStyle.
 	ProviderStyle = storage.ProviderStyle
 )
+
+// NoNumber is the number of a disk that did not tell it.
+const NoNumber = storage.NoNumber
 
 // The styles of the storage provider.
 const (
