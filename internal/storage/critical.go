@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,16 +20,25 @@ import (
 // What Windows needs changes rarely; it is read again after this time.
 const criticalFor = 60 * time.Second
 
-// criticalArea is a stretch of a disk that Windows needs.
+// criticalArea is a stretch of a disk that Windows needs, or may need.
 type criticalArea struct {
 	abi.DiskExtent
 	reason string
+	unsure error // why that could not be told, or nil
+}
+
+func (a criticalArea) err() error {
+	if a.unsure != nil {
+		return fmt.Errorf("cannot tell whether disk %d holds %s: %w", a.Disk, a.reason, a.unsure)
+	}
+	return fmt.Errorf("%w: disk %d holds %s", errdefs.ErrCriticalDisk, a.Disk, a.reason)
 }
 
 // criticalSet is what Windows needs on this host. It is read-only once made.
 type criticalSet struct {
-	areas []criticalArea
-	read  time.Time
+	areas    []criticalArea
+	complete bool // nothing was left open that another look may tell
+	read     time.Time
 }
 
 type criticalCache struct {
@@ -63,7 +73,7 @@ func (s *Storage) checkNotCritical(ctx context.Context, needed func(criticalArea
 	}
 	for _, area := range set.areas {
 		if needed(area) {
-			return fmt.Errorf("%w: disk %d holds %s", errdefs.ErrCriticalDisk, area.Disk, area.reason)
+			return area.err()
 		}
 	}
 	return nil
@@ -79,9 +89,9 @@ func (s *Storage) criticalSet(ctx context.Context) (*criticalSet, error) {
 		if set := s.critical.fresh(); set != nil {
 			return set, nil
 		}
-		set, err := ask(ctx, s, "critical disks", "disks", s.readCritical)
-		if err != nil {
-			return nil, err
+		set, err := s.readCritical(ctx)
+		if err != nil || !set.complete {
+			return set, err
 		}
 		s.critical.mu.Lock()
 		defer s.critical.mu.Unlock()
@@ -99,90 +109,117 @@ func (c *criticalCache) fresh() *criticalSet {
 	return c.set
 }
 
-func (s *Storage) readCritical() (*criticalSet, error) {
+// readCritical reads what Windows needs. Its own volumes must all be told; a
+// data disk that hangs must not keep the others from changing.
+func (s *Storage) readCritical(ctx context.Context) (*criticalSet, error) {
 	set := &criticalSet{read: time.Now()}
-	for _, read := range []func(*criticalSet) error{s.readBoot, s.readSystem, s.readPageFiles, s.readClustered} {
-		if err := read(set); err != nil {
+	var err error
+	if set.areas, err = ask(ctx, s, "critical disks", "disks", s.readOwn); err != nil {
+		return nil, err
+	}
+	clustered, complete, err := s.readClustered(ctx)
+	set.areas, set.complete = append(set.areas, clustered...), complete
+	return set, err
+}
+
+// readOwn reads the boot volume, the system partition and the page files.
+func (s *Storage) readOwn() ([]criticalArea, error) {
+	var all []criticalArea
+	for _, read := range []func() ([]criticalArea, error){s.readBoot, s.readSystem, s.readPageFiles} {
+		areas, err := read()
+		if err != nil {
 			return nil, err
 		}
+		all = append(all, areas...)
 	}
-	return set, nil
+	return all, nil
 }
 
-func (s *Storage) readBoot(set *criticalSet) error {
+func (s *Storage) readBoot() ([]criticalArea, error) {
 	directory, err := s.host.System.WindowsDirectory()
 	if err != nil {
-		return fmt.Errorf("windows directory: %w", err)
+		return nil, fmt.Errorf("windows directory: %w", err)
 	}
-	return s.addDrive(set, directory, "the boot volume")
+	return s.areasAt(directory, "the boot volume")
 }
 
-// addDrive adds the volume of a path's drive.
-func (s *Storage) addDrive(set *criticalSet, path, reason string) error {
-	if len(path) < 2 || path[1] != ':' {
-		return fmt.Errorf("%w: %q names no drive", errdefs.ErrUnknownContent, path)
+// areasAt are the areas of the volume of a path: C:\pagefile.sys, or without a
+// drive letter Volume{guid}\pagefile.sys.
+func (s *Storage) areasAt(path, reason string) ([]criticalArea, error) {
+	root, _, _ := strings.Cut(path, `\`)
+	if strings.HasPrefix(root, "Volume{") {
+		return s.areasOf(`\\?\`+root, reason)
 	}
-	volume, err := s.host.Mounts.VolumeAt(path[:2] + `\`)
+	if len(root) != 2 || root[1] != ':' {
+		return nil, fmt.Errorf("%w: %s: %q names no drive", errdefs.ErrUnknownContent, reason, path)
+	}
+	volume, err := s.host.Mounts.VolumeAt(root + `\`)
 	if err != nil {
-		return fmt.Errorf("volume of %s: %w", path[:2], err)
+		return nil, fmt.Errorf("%s: volume of %s: %w", reason, root, err)
 	}
-	return s.addDevice(set, strings.TrimSuffix(volume, `\`), reason)
+	return s.areasOf(strings.TrimSuffix(volume, `\`), reason)
 }
 
-func (s *Storage) addDevice(set *criticalSet, device, reason string) (err error) {
+// areasOf are the areas of a volume's device.
+func (s *Storage) areasOf(device, reason string) (areas []criticalArea, err error) {
 	d, err := s.host.Devices.Open(device, win.NoAccess)
 	if err != nil {
-		return fmt.Errorf("%s: %w", reason, err)
+		return nil, fmt.Errorf("%s: %w", reason, err)
 	}
 	defer closing(d, &err)
-	return set.add(d, reason)
+	return areasBehind(d, reason)
 }
 
-// add needs at least one extent: a volume on no disk tells nothing.
-func (set *criticalSet) add(d win.Device, reason string) error {
+// areasBehind needs at least one extent: a volume on no disk tells nothing.
+func areasBehind(d win.Device, reason string) ([]criticalArea, error) {
 	on, err := extents(d)
 	if err != nil {
-		return fmt.Errorf("%s: %w", reason, err)
+		return nil, fmt.Errorf("%s: %w", reason, err)
 	}
 	if len(on) == 0 {
-		return fmt.Errorf("%w: %s is on no disk", errdefs.ErrUnknownContent, reason)
+		return nil, fmt.Errorf("%w: %s is on no disk", errdefs.ErrUnknownContent, reason)
 	}
-	for _, e := range on {
-		set.areas = append(set.areas, criticalArea{e, reason})
+	areas := make([]criticalArea, len(on))
+	for i, e := range on {
+		areas[i] = criticalArea{DiskExtent: e, reason: reason}
 	}
-	return nil
+	return areas, nil
 }
 
 // readSystem reads the partition that the machine starts from, as a device
 // name: \Device\HarddiskVolume1.
-func (s *Storage) readSystem(set *criticalSet) error {
+func (s *Storage) readSystem() ([]criticalArea, error) {
+	const reason = "the system partition"
 	value, err := s.host.System.RegistryValue(`SYSTEM\Setup`, "SystemPartition")
 	if err != nil {
-		return fmt.Errorf("system partition: %w", err)
+		return nil, fmt.Errorf("%s: %w", reason, err)
 	}
-	for _, device := range registryStrings(value) {
-		if err := s.addDevice(set, `\\?\GLOBALROOT`+device, "the system partition"); err != nil {
-			return err
-		}
+	devices := registryStrings(value)
+	if len(devices) != 1 {
+		return nil, fmt.Errorf("%w: %s: the registry names %q", errdefs.ErrUnknownContent, reason, devices)
 	}
-	return nil
+	return s.areasOf(`\\?\GLOBALROOT`+devices[0], reason)
 }
 
 // readPageFiles reads paths like \??\C:\pagefile.sys. A host may have none.
-func (s *Storage) readPageFiles(set *criticalSet) error {
+func (s *Storage) readPageFiles() ([]criticalArea, error) {
+	const reason = "a page file"
 	value, err := s.host.System.RegistryValue(`SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management`, "ExistingPageFiles")
 	if errors.Is(err, win.ERROR_FILE_NOT_FOUND) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("page files: %w", err)
+		return nil, fmt.Errorf("%s: %w", reason, err)
 	}
+	var all []criticalArea
 	for _, path := range registryStrings(value) {
-		if err := s.addDrive(set, strings.TrimPrefix(path, `\??\`), "a page file"); err != nil {
-			return err
+		areas, err := s.areasAt(strings.TrimPrefix(path, `\??\`), reason)
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, areas...)
 	}
-	return nil
+	return all, nil
 }
 
 // registryStrings are the strings of a REG_SZ or REG_MULTI_SZ value.
@@ -190,33 +227,58 @@ func registryStrings(value win.RegistryValue) []string {
 	return strings.FieldsFunc(abi.DecodeUTF16(value.Data), func(r rune) bool { return r == 0 })
 }
 
-func (s *Storage) readClustered(set *criticalSet) error {
-	volumes, err := s.host.Mounts.Volumes()
+// clusterBudget is how long one volume may take to say whether it is clustered.
+const clusterBudget = 5 * time.Second
+
+// readClustered asks every volume of the host. It is complete if all of them
+// have answered.
+func (s *Storage) readClustered(ctx context.Context) (areas []criticalArea, complete bool, err error) {
+	volumes, err := ask(ctx, s, "list", "volumes", s.host.Mounts.Volumes)
 	if err != nil {
-		return fmt.Errorf("volumes: %w", err)
+		return nil, false, fmt.Errorf("clustered volumes: %w", err)
 	}
-	for _, volume := range volumes {
-		if err := s.addClustered(set, volume); err != nil && !isGone(err) {
-			return fmt.Errorf("volume %s: %w", volume, err)
-		}
+	complete = true
+	for _, answer := range each(volumes, func(volume string) clusterAnswer { return s.askClustered(ctx, volume) }) {
+		areas = append(areas, answer.areas...)
+		complete = complete && answer.told
 	}
-	return nil
+	return areas, complete, ctx.Err()
 }
 
-func (s *Storage) addClustered(set *criticalSet, volume string) (err error) {
-	d, err := s.host.Devices.Open(strings.TrimSuffix(volume, `\`), win.NoAccess)
-	if err != nil {
-		return err
+// clusterAnswer is what one volume has told. One that cannot even say where it
+// is has no areas: the storage provider refuses clustered disks itself.
+type clusterAnswer struct {
+	areas []criticalArea
+	told  bool
+}
+
+func (s *Storage) askClustered(ctx context.Context, volume string) clusterAnswer {
+	ctx, cancel := context.WithTimeout(ctx, clusterBudget)
+	defer cancel()
+	areas, err := ask(ctx, s, "cluster state", volume, func() (areas []criticalArea, err error) {
+		d, err := s.host.Devices.Open(strings.TrimSuffix(volume, `\`), win.NoAccess)
+		if err != nil {
+			return nil, err
+		}
+		defer closing(d, &err)
+		return areasIfClustered(d)
+	})
+	unsure := slices.ContainsFunc(areas, func(a criticalArea) bool { return a.unsure != nil })
+	return clusterAnswer{areas, !unsure && (err == nil || isGone(err))}
+}
+
+// areasIfClustered are the areas of a volume that is clustered or may be. Which
+// code the driver uses to say no is not documented.
+func areasIfClustered(d win.Device) ([]criticalArea, error) {
+	_, unsure := control(d, abi.IOCTL_VOLUME_IS_CLUSTERED, nil, 0)
+	if unsupported(unsure) || errors.Is(unsure, win.ERROR_GEN_FAILURE) {
+		return nil, nil
 	}
-	defer closing(d, &err)
-	_, err = control(d, abi.IOCTL_VOLUME_IS_CLUSTERED, nil, 0)
-	switch {
-	case err == nil:
-		return set.add(d, "a clustered volume")
-	case unsupported(err), errors.Is(err, win.ERROR_GEN_FAILURE):
-		return nil // the driver says no; which code it uses is not documented
+	areas, err := areasBehind(d, "a clustered volume")
+	for i := range areas {
+		areas[i].unsure = unsure
 	}
-	return err
+	return areas, err
 }
 
 // isGone reports whether an error says that a volume or disk is not there any
