@@ -159,7 +159,7 @@ var signatures = []signature{
 		return p.has(510, "\x55\xaa") && (p.has(54, "FAT12   ") || p.has(54, "FAT16   ") || p.has(82, "FAT32   "))
 	}},
 	{"a dynamic disk (LDM)", true, func(p *probed) bool {
-		return p.has(6*512, "PRIVHEAD") || hasAligned(p.tail, "PRIVHEAD")
+		return anyAt(p, "PRIVHEAD", 6*512, 6*p.sector) || hasAligned(p.tail, "PRIVHEAD")
 	}},
 	{"Storage Spaces", true, func(p *probed) bool { return hasAligned(p.head, "SPACEDB ") }},
 	{gptTable, true, func(p *probed) bool {

@@ -35,7 +35,7 @@ const (
 
 // errNoRow: the provider does not know the object, or knows another by its
 // name; its cache may be old.
-var errNoRow = errors.New("the storage provider has no row that agrees with the disk")
+var errNoRow = fmt.Errorf("%w: the storage provider has no row that agrees with the disk", errdefs.ErrUnavailable)
 
 // providerDisk is a disk held open while the provider changes it.
 type providerDisk struct {
@@ -182,20 +182,21 @@ func (p providerDisk) call(ctx context.Context, method string, in ...win.Param) 
 	return known(err)
 }
 
-// known gives the return values of the provider that have a reason of ours that
-// reason.
+// reasons are the return values of the provider that have a reason of ours.
+var reasons = map[win.ReturnValue]error{
+	win.ReturnDiskOffline:       errdefs.ErrDiskOffline,
+	win.ReturnDiskReadOnly:      errdefs.ErrReadOnly,
+	win.ReturnVolumeReadOnly:    errdefs.ErrReadOnly,
+	win.ReturnCriticalDisk:      errdefs.ErrCriticalDisk,
+	win.ReturnCriticalPartition: errdefs.ErrCriticalDisk,
+	win.ReturnClustered:         errdefs.ErrCriticalDisk,
+}
+
+// known puts the reason, if there is one, in front of a provider's error.
 func known(err error) error {
-	for code, reason := range map[win.ReturnValue]error{
-		win.ReturnDiskOffline:       errdefs.ErrDiskOffline,
-		win.ReturnDiskReadOnly:      errdefs.ErrReadOnly,
-		win.ReturnVolumeReadOnly:    errdefs.ErrReadOnly,
-		win.ReturnCriticalDisk:      errdefs.ErrCriticalDisk,
-		win.ReturnCriticalPartition: errdefs.ErrCriticalDisk,
-		win.ReturnClustered:         errdefs.ErrCriticalDisk,
-	} {
-		if errors.Is(err, code) {
-			return fmt.Errorf("%w: %w", reason, err)
-		}
+	var code win.ReturnValue
+	if errors.As(err, &code) && reasons[code] != nil {
+		return fmt.Errorf("%w: %w", reasons[code], err)
 	}
 	return err
 }
@@ -228,8 +229,8 @@ func (s *Storage) InitializeDisk(ctx context.Context, id DiskIdentity) error {
 				return err
 			}
 			table, err := layout(p.device)
-			if err == nil && table.IsRAW() {
-				err = fmt.Errorf("%w: Windows reported the disk as initialized, but it has no partition table", errdefs.ErrUnavailable)
+			if err == nil && !table.IsGPT() {
+				err = fmt.Errorf("%w: Windows reported the disk as initialized, but it has no GPT", errdefs.ErrUnavailable)
 			}
 			return err
 		})
