@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compat
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
+	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
+	fs "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	fsapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
+	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
+)
+
+// mounter has the shape of the drivers' own (consumers.md 1, 3a): fields of the
+// interface types, one constructor, requests in line or in a variable. It uses
+// only what upstream has, and all of it: TestDriverUsesEverything.
+type mounter struct {
+	Fs     fs.Interface
+	Disk   disk.Interface
+	Volume volume.Interface
+}
+
+// newMounter is the constructor of every driver, word for word.
+func newMounter() (*mounter, error) {
+	fsClient, err := fs.New(fsapi.New())
+	if err != nil {
+		return nil, err
+	}
+	diskClient, err := disk.New(diskapi.New())
+	if err != nil {
+		return nil, err
+	}
+	volumeClient, err := volume.New(volumeapi.New())
+	if err != nil {
+		return nil, err
+	}
+	return &mounter{Fs: fsClient, Disk: diskClient, Volume: volumeClient}, nil
+}
+
+// The concrete types, as drivers' own wrappers hold them.
+var (
+	_ func(*disk.Disk) disk.Interface       = func(d *disk.Disk) disk.Interface { return d }
+	_ func(*fs.Filesystem) fs.Interface     = func(f *fs.Filesystem) fs.Interface { return f }
+	_ func(*volume.Volume) volume.Interface = func(v *volume.Volume) volume.Interface { return v }
+)
+
+// findDisk looks for a disk by its serial number or page 83 identifier.
+func (m *mounter) findDisk(ctx context.Context, id string) (uint32, error) {
+	var rescanned *disk.RescanResponse
+	rescanned, err := m.Disk.Rescan(ctx, &disk.RescanRequest{})
+	if err != nil {
+		return 0, fmt.Errorf("rescan %v: %w", rescanned, err)
+	}
+	listRequest := &disk.ListDiskIDsRequest{}
+	var listed *disk.ListDiskIDsResponse
+	listed, err = m.Disk.ListDiskIDs(ctx, listRequest)
+	if err != nil {
+		return 0, err
+	}
+	var ids map[uint32]*disk.DiskIDs = listed.DiskIDs
+	for number, disk := range ids {
+		if strings.Contains(disk.SerialNumber, id) || disk.Page83 == id {
+			return number, nil
+		}
+	}
+	return 0, fmt.Errorf("no disk %s among %d", id, len(ids))
+}
+
+// findByLUN looks for a disk by where it sits.
+func (m *mounter) findByLUN(ctx context.Context, lun string) (number uint32, place *disk.DiskLocation, err error) {
+	var resp *disk.ListDiskLocationsResponse
+	resp, err = m.Disk.ListDiskLocations(ctx, &disk.ListDiskLocationsRequest{})
+	if err != nil {
+		return 0, nil, err
+	}
+	for number, place := range resp.DiskLocations {
+		if place.LUNID == lun && place.Adapter != "" && place.Bus+place.Target != "?" {
+			return number, place, nil
+		}
+	}
+	return 0, nil, fmt.Errorf("no disk with LUN %s", lun)
+}
+
+// size is the size of a disk.
+func (m *mounter) size(ctx context.Context, number uint32) (int64, error) {
+	var resp *disk.GetDiskStatsResponse
+	resp, err := m.Disk.GetDiskStats(ctx, &disk.GetDiskStatsRequest{DiskNumber: number})
+	return resp.TotalBytes, err // vSphere reads the response beside an error
+}
+
+func (m *mounter) online(ctx context.Context, number uint32) (bool, error) {
+	var resp *disk.GetDiskStateResponse
+	resp, err := m.Disk.GetDiskState(ctx, &disk.GetDiskStateRequest{DiskNumber: number})
+	return resp.IsOnline, err
+}
+
+func (m *mounter) setOnline(ctx context.Context, number uint32, online bool) error {
+	var resp *disk.SetDiskStateResponse
+	resp, err := m.Disk.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: online})
+	if err != nil {
+		return fmt.Errorf("state %v: %w", resp, err)
+	}
+	return nil
+}
+
+// formatAndMount is the stage call of aws-ebs, vsphere and gcp-pd, in upstream's
+// order: partition, online, first volume, format if need be, mount.
+func (m *mounter) formatAndMount(ctx context.Context, number uint32, target string) error {
+	var partitioned *disk.PartitionDiskResponse
+	partitioned, err := m.Disk.PartitionDisk(ctx, &disk.PartitionDiskRequest{DiskNumber: number})
+	if err != nil {
+		return fmt.Errorf("partition %v: %w", partitioned, err)
+	}
+	if err := m.setOnline(ctx, number, true); err != nil {
+		return err
+	}
+	list := &volume.ListVolumesOnDiskRequest{DiskNumber: number, PartitionNumber: 0}
+	var volumes *volume.ListVolumesOnDiskResponse
+	volumes, err = m.Volume.ListVolumesOnDisk(ctx, list)
+	if err != nil {
+		return err
+	}
+	volumeID := volumes.VolumeIDs[0] // upstream's drivers do not look whether there is one
+	var formatted *volume.IsVolumeFormattedResponse
+	formatted, err = m.Volume.IsVolumeFormatted(ctx, &volume.IsVolumeFormattedRequest{VolumeID: volumeID})
+	if err != nil {
+		return err
+	}
+	if !formatted.Formatted {
+		var done *volume.FormatVolumeResponse
+		if done, err = m.Volume.FormatVolume(ctx, &volume.FormatVolumeRequest{VolumeID: volumeID}); err != nil {
+			return fmt.Errorf("format %v: %w", done, err)
+		}
+	}
+	var mounted *volume.MountVolumeResponse
+	if mounted, err = m.Volume.MountVolume(ctx, &volume.MountVolumeRequest{VolumeID: volumeID, TargetPath: target}); err != nil {
+		return fmt.Errorf("mount %v: %w", mounted, err)
+	}
+	return nil
+}
+
+// deviceOf is GetDeviceNameFromMount: the volume and disk behind a path.
+func (m *mounter) deviceOf(ctx context.Context, target string) (string, uint32, error) {
+	var id *volume.GetVolumeIDFromTargetPathResponse
+	id, err := m.Volume.GetVolumeIDFromTargetPath(ctx, &volume.GetVolumeIDFromTargetPathRequest{TargetPath: target})
+	if err != nil {
+		return "", 0, err
+	}
+	var number *volume.GetDiskNumberFromVolumeIDResponse
+	number, err = m.Volume.GetDiskNumberFromVolumeID(ctx, &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: id.VolumeID})
+	return id.VolumeID, number.DiskNumber, err
+}
+
+// publish links a staged volume into a pod's directory.
+func (m *mounter) publish(ctx context.Context, staged, target string) error {
+	if err := fs.ValidatePathWindows(target); err != nil {
+		return err
+	}
+	var valid *fs.PathValidResponse
+	valid, err := m.Fs.PathValid(ctx, &fs.PathValidRequest{Path: staged})
+	if err != nil || !valid.Valid {
+		return fmt.Errorf("%s: %t, %w", staged, valid.Valid, err)
+	}
+	exists := &fs.PathExistsRequest{Path: target}
+	var found *fs.PathExistsResponse
+	found, err = m.Fs.PathExists(ctx, exists)
+	if err != nil {
+		return err
+	}
+	if found.Exists {
+		var removed *fs.RmdirResponse
+		if removed, err = m.Fs.Rmdir(ctx, &fs.RmdirRequest{Path: target, Force: true}); err != nil {
+			return fmt.Errorf("rmdir %v: %w", removed, err)
+		}
+	}
+	var linked *fs.CreateSymlinkResponse
+	if linked, err = m.Fs.CreateSymlink(ctx, &fs.CreateSymlinkRequest{SourcePath: staged, TargetPath: target}); err != nil {
+		return fmt.Errorf("symlink %v: %w", linked, err)
+	}
+	return nil
+}
+
+func (m *mounter) isMount(ctx context.Context, target string) (bool, error) {
+	var resp *fs.IsSymlinkResponse
+	resp, err := m.Fs.IsSymlink(ctx, &fs.IsSymlinkRequest{Path: target})
+	return resp.IsSymlink, err
+}
+
+func (m *mounter) mkdir(ctx context.Context, path string) error {
+	var resp *fs.MkdirResponse
+	resp, err := m.Fs.Mkdir(ctx, &fs.MkdirRequest{Path: path})
+	if err != nil {
+		return fmt.Errorf("mkdir %v: %w", resp, err)
+	}
+	return nil
+}
+
+func (m *mounter) empty(ctx context.Context, path string) error {
+	var resp *fs.RmdirContentsResponse
+	resp, err := m.Fs.RmdirContents(ctx, &fs.RmdirContentsRequest{Path: path})
+	if err != nil {
+		return fmt.Errorf("empty %v: %w", resp, err)
+	}
+	return nil
+}
+
+// usage is the size and use of the volume that holds a path.
+func (m *mounter) usage(ctx context.Context, path string) (total, used int64, err error) {
+	var closest *volume.GetClosestVolumeIDFromTargetPathResponse
+	closest, err = m.Volume.GetClosestVolumeIDFromTargetPath(ctx, &volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: path})
+	if err != nil {
+		return 0, 0, err
+	}
+	var stats *volume.GetVolumeStatsResponse
+	stats, err = m.Volume.GetVolumeStats(ctx, &volume.GetVolumeStatsRequest{VolumeID: closest.VolumeID})
+	return stats.TotalBytes, stats.UsedBytes, err
+}
+
+// expand grows a volume to what its disk allows.
+func (m *mounter) expand(ctx context.Context, volumeID string) error {
+	var resp *volume.ResizeVolumeResponse
+	resp, err := m.Volume.ResizeVolume(ctx, &volume.ResizeVolumeRequest{VolumeID: volumeID, SizeBytes: 0})
+	if err != nil {
+		return fmt.Errorf("resize %v: %w", resp, err)
+	}
+	return nil
+}
+
+// unstage writes, unmounts, and takes the disk offline.
+func (m *mounter) unstage(ctx context.Context, target string) error {
+	volumeID, number, err := m.deviceOf(ctx, target)
+	if err != nil {
+		return err
+	}
+	var written *volume.WriteVolumeCacheResponse
+	if written, err = m.Volume.WriteVolumeCache(ctx, &volume.WriteVolumeCacheRequest{VolumeID: volumeID}); err != nil {
+		return fmt.Errorf("flush %v: %w", written, err)
+	}
+	var unmounted *volume.UnmountVolumeResponse
+	if unmounted, err = m.Volume.UnmountVolume(ctx, &volume.UnmountVolumeRequest{VolumeID: volumeID, TargetPath: target}); err != nil {
+		return fmt.Errorf("unmount %v: %w", unmounted, err)
+	}
+	if _, err = m.Fs.Rmdir(ctx, &fs.RmdirRequest{Path: target, Force: true}); err != nil {
+		return err
+	}
+	return m.setOnline(ctx, number, false)
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compat
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
+	fs "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
+)
+
+// call calls a method by name with a request, or with nil.
+func call(t *testing.T, on any, method string, request any) (response any, err error) {
+	t.Helper()
+	m := reflect.ValueOf(on).MethodByName(method)
+	if !m.IsValid() {
+		t.Fatalf("no method %s", method)
+	}
+	in := reflect.Zero(m.Type().In(1))
+	if request != nil {
+		in = reflect.ValueOf(request)
+	}
+	out := m.Call([]reflect.Value{reflect.ValueOf(t.Context()), in})
+	if out[0].IsNil() {
+		t.Errorf("%s: nil response (error: %v)", method, out[1])
+	}
+	err, _ = out[1].Interface().(error)
+	return out[0].Interface(), err
+}
+
+// A response is never nil, whatever happens: drivers read it beside an error
+// (consumers.md 2.4). Every method is called with nil, then while all that
+// Windows is asked fails, then for good, in the order of a volume's life.
+func TestResponses(t *testing.T) {
+	node := newNode(t, "aws-nitro")
+	number := attach(t, node, "data")
+	m := newMounterOn(t, node)
+
+	var volumeID string
+	lookUp := func() {
+		resp, err := m.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: number})
+		must(t, err)
+		volumeID = resp.VolumeIDs[0]
+	}
+	seen := map[any]map[string]bool{m.Disk: {}, m.Fs: {}, m.Volume: {}}
+	check := func(on any, method string, request any) {
+		t.Helper()
+		seen[on][method] = true
+		node.Calls().Reset()
+		if _, err := call(t, on, method, nil); !errors.Is(err, errdefs.ErrInvalidArgument) {
+			t.Errorf("%s(nil): %v", method, err)
+		}
+		if n := node.Calls().Total(); n != 0 {
+			t.Errorf("%s(nil) asks Windows %d times", method, n)
+		}
+		node.OnCall(func(simhost.Call, func() error) error { return win.ERROR_GEN_FAILURE })
+		if _, err := call(t, on, method, request); !errors.Is(err, win.ERROR_GEN_FAILURE) {
+			t.Errorf("%s while all fails: %v", method, err)
+		}
+		node.OnCall(nil)
+		if _, err := call(t, on, method, request); err != nil {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+
+	check(m.Disk, "Rescan", &disk.RescanRequest{})
+	check(m.Disk, "ListDiskIDs", &disk.ListDiskIDsRequest{})
+	check(m.Disk, "ListDiskLocations", &disk.ListDiskLocationsRequest{})
+	check(m.Disk, "GetDiskStats", &disk.GetDiskStatsRequest{DiskNumber: number})
+	check(m.Disk, "GetDiskState", &disk.GetDiskStateRequest{DiskNumber: number})
+	check(m.Disk, "PartitionDisk", &disk.PartitionDiskRequest{DiskNumber: number})
+	check(m.Volume, "ListVolumesOnDisk", &volume.ListVolumesOnDiskRequest{DiskNumber: number})
+	lookUp()
+	check(m.Volume, "IsVolumeFormatted", &volume.IsVolumeFormattedRequest{VolumeID: volumeID})
+	check(m.Volume, "FormatVolume", &volume.FormatVolumeRequest{VolumeID: volumeID})
+	check(m.Fs, "PathValid", &fs.PathValidRequest{Path: kubelet})
+	check(m.Fs, "Mkdir", &fs.MkdirRequest{Path: staging})
+	check(m.Volume, "MountVolume", &volume.MountVolumeRequest{VolumeID: volumeID, TargetPath: staging})
+	check(m.Fs, "CreateSymlink", &fs.CreateSymlinkRequest{SourcePath: staging, TargetPath: podPath})
+	check(m.Fs, "PathExists", &fs.PathExistsRequest{Path: podPath})
+	check(m.Fs, "IsSymlink", &fs.IsSymlinkRequest{Path: podPath})
+	check(m.Volume, "GetVolumeIDFromTargetPath", &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
+	check(m.Volume, "GetClosestVolumeIDFromTargetPath", &volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: podPath})
+	check(m.Volume, "GetDiskNumberFromVolumeID", &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: volumeID})
+	check(m.Volume, "GetVolumeStats", &volume.GetVolumeStatsRequest{VolumeID: volumeID})
+	must(t, node.GrowDisk("data", 20*simhost.GiB))
+	check(m.Volume, "ResizeVolume", &volume.ResizeVolumeRequest{VolumeID: volumeID})
+	check(m.Volume, "WriteVolumeCache", &volume.WriteVolumeCacheRequest{VolumeID: volumeID})
+	check(m.Volume, "UnmountVolume", &volume.UnmountVolumeRequest{VolumeID: volumeID, TargetPath: staging})
+	check(m.Fs, "RmdirContents", &fs.RmdirContentsRequest{Path: staging})
+	check(m.Fs, "Rmdir", &fs.RmdirRequest{Path: staging})
+	check(m.Disk, "SetDiskState", &disk.SetDiskStateRequest{DiskNumber: number})
+
+	for _, g := range groups {
+		for on, methods := range seen {
+			if reflect.TypeOf(on) != reflect.PointerTo(g.concrete) {
+				continue
+			}
+			for i := range g.face.NumMethod() {
+				if name := g.face.Method(i).Name; !methods[name] {
+					t.Errorf("%s.%s is not called here", g.name, name)
+				}
+			}
+		}
+	}
+}
+
+// The same with a context that has ended, and for what is not there.
+func TestResponses_EndedContextAndUnknownSubject(t *testing.T) {
+	node := newNode(t, "aws-nitro")
+	m := newMounterOn(t, node)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	const unknown = `\\?\Volume{00000000-0000-0000-0000-000000000000}\`
+
+	for _, g := range groups {
+		on := map[string]any{"disk": m.Disk, "filesystem": m.Fs, "volume": m.Volume}[g.name]
+		for i := range g.face.NumMethod() {
+			method := g.face.Method(i)
+			request := reflect.New(method.Type.In(1).Elem())
+			for field, value := range map[string]any{
+				"DiskNumber": uint32(99), "VolumeID": unknown, "Path": `X:\nowhere`, "TargetPath": `X:\nowhere`, "SourcePath": `X:\from`,
+			} {
+				if f := request.Elem().FieldByName(field); f.IsValid() {
+					f.Set(reflect.ValueOf(value))
+				}
+			}
+			name := g.name + "." + method.Name
+			if request.Elem().NumField() > 0 && method.Name != "PathExists" && method.Name != "PathValid" && method.Name != "UnmountVolume" {
+				if _, err := call(t, on, method.Name, request.Interface()); errdefs.KindOf(err) != errdefs.NotFound {
+					t.Errorf("%s of what is not there: %v", name, err)
+				}
+			}
+			out := reflect.ValueOf(on).MethodByName(method.Name).Call([]reflect.Value{reflect.ValueOf(ended), request})
+			if err, _ := out[1].Interface().(error); out[0].IsNil() || !errors.Is(err, context.Canceled) {
+				t.Errorf("%s with an ended context: nil response %t, %v", name, out[0].IsNil(), err)
+			}
+		}
+	}
+}
