@@ -165,35 +165,9 @@ func (w *walk) attach(context.Context) (string, error) {
 }
 
 func (w *walk) wait(ctx context.Context) (string, error) {
-	const interval = 250 * time.Millisecond
-	for {
-		found, err := w.look(ctx)
-		if err != nil || found {
-			return fmt.Sprintf("disk %d is it: %s %s", w.number, w.platform.rule, w.platform.key), err
-		}
-		select {
-		case <-time.After(interval):
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
-	}
-}
-
-// look makes Windows look for disks and looks for ours among them.
-func (w *walk) look(ctx context.Context) (found bool, err error) {
-	if _, err := w.disk.Rescan(ctx, &disk.RescanRequest{}); err != nil {
-		return false, err
-	}
-	ids, err := w.disk.ListDiskIDs(ctx, &disk.ListDiskIDsRequest{})
-	if err != nil {
-		return false, err
-	}
-	places, err := w.disk.ListDiskLocations(ctx, &disk.ListDiskLocationsRequest{})
-	if err != nil {
-		return false, err
-	}
-	w.number, found, err = w.platform.find(ids.DiskIDs, places.DiskLocations)
-	return found, err
+	found, err := w.disk.WaitForDisk(ctx, w.platform.match)
+	w.number = found.Number
+	return fmt.Sprintf("it is disk %d, the only one with %s", w.number, w.platform.match), err
 }
 
 func (w *walk) online(ctx context.Context) (string, error) {

@@ -5,7 +5,6 @@ package demo
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -137,15 +136,5 @@ func TestShorten(t *testing.T) {
 				t.Errorf("got %q, %t, want %q", got, ok, test.want)
 			}
 		})
-	}
-}
-
-func TestPlatforms_CoverTheShippedNodes(t *testing.T) {
-	var names []string
-	for _, p := range platforms {
-		names = append(names, p.node)
-	}
-	if !slices.Equal(names, simhost.Names()) {
-		t.Errorf("got %q, want %q", names, simhost.Names())
 	}
 }
