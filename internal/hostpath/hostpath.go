@@ -85,7 +85,9 @@ func (p *Paths) knownDrive() byte {
 
 // LockKey is the key under which changes at a path exclude each other: the
 // volume and file id of the directory that holds it, and its name there. So
-// two spellings of one path, through a link or not, have one key.
+// spellings of one path have one key, also through links that Windows follows
+// on the way. Only where that directory itself is named by a link is it the
+// link's id: to tell would cost every change one call more.
 //
 // Errors: the host's; [errdefs.ErrNotFound] where the directory is missing.
 func (p *Paths) LockKey(ctx context.Context, path winpath.Path) (keylock.Key, error) {

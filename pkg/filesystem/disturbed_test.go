@@ -34,9 +34,9 @@ func TestDisturbed(t *testing.T) {
 		},
 		"Rmdir of a tree": {
 			prepare: func(s *site) {
-				s.directory(`C:\t\a\b`)
-				s.file(`C:\t\a\b\file`)
-				s.readOnly(`C:\t\a\b\file`)
+				s.directory(`C:\t\a`)
+				s.file(`C:\t\a\file`)
+				s.readOnly(`C:\t\a\file`)
 				s.symlink(`C:\t\a\link`, `C:\Windows`)
 				s.mount(`C:\t\a\dead`, data)
 				s.must(s.node.DetachDisk("data"))
@@ -57,8 +57,7 @@ func TestDisturbed(t *testing.T) {
 		},
 		"RmdirContents": {
 			prepare: func(s *site) {
-				s.directory(`C:\t\a\b`)
-				s.file(`C:\t\file`)
+				s.directory(`C:\t\a`)
 				s.junction(`C:\t\junction`, `C:\Windows`)
 			},
 			change: func(ctx context.Context, fs *filesystem.Filesystem) error {

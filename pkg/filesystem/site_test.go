@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,13 +16,17 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
-// The volumes of a site: one that tests mount, and one at D:.
+// The volumes of a site: data is nowhere mounted and alone on its disk, other is
+// D:, and F: is FAT32.
 const (
 	dataID   = "11111111-1111-1111-1111-111111111111"
 	otherID  = "22222222-2222-2222-2222-222222222222"
+	fatID    = "33333333-3333-3333-3333-333333333333"
+	rawID    = "44444444-4444-4444-4444-444444444444"
 	deadID   = "99999999-9999-9999-9999-999999999999"
 	data     = `\\?\Volume{` + dataID + `}\`
 	other    = `\\?\Volume{` + otherID + `}\`
+	raw      = `\\?\Volume{` + rawID + `}\`
 	dead     = `\\?\Volume{` + deadID + `}\`
 	kubelet  = `C:\var\lib\kubelet`
 	podMount = kubelet + `\pods\test-pod-id\volumes\kubernetes.io~csi\pvc-test1\mount`
@@ -54,21 +57,19 @@ func newSiteWith(t *testing.T, switches simhost.Switches) *site {
 
 func newNode(t *testing.T, switches simhost.Switches) *simhost.Node {
 	t.Helper()
-	disk := func(name, volume, letter, fs string) simhost.DiskSpec {
-		return simhost.DiskSpec{
-			Name: name, Size: simhost.GiB, Bus: "scsi", Style: "gpt", Address: &simhost.AddressSpec{},
-			Partitions: []simhost.PartitionSpec{{Volume: &simhost.VolumeSpec{ID: volume, FileSystem: fs, Letter: letter}}},
-		}
+	disk := func(name string, partitions ...simhost.PartitionSpec) simhost.DiskSpec {
+		return simhost.DiskSpec{Name: name, Size: simhost.GiB, Bus: "scsi", Style: "gpt", Address: &simhost.AddressSpec{}, Partitions: partitions}
+	}
+	volume := func(id, letter, fs string) simhost.PartitionSpec {
+		return simhost.PartitionSpec{Size: 100 * simhost.MiB, Volume: &simhost.VolumeSpec{ID: id, FileSystem: fs, Letter: letter}}
 	}
 	node, err := simhost.New(simhost.NodeSpec{
 		Version: simhost.SpecVersion, Name: "site", Switches: switches,
 		Directories: []string{kubelet + `\plugins`, kubelet + `\pods`},
 		Disks: []simhost.DiskSpec{
 			simhost.BootDisk(),
-			disk("data", dataID, "", "NTFS"),
-			disk("other", otherID, "D", "NTFS"),
-			disk("fat", "33333333-3333-3333-3333-333333333333", "F", "FAT32"),
-			disk("raw", "44444444-4444-4444-4444-444444444444", "", ""),
+			disk("data", volume(dataID, "", "NTFS")),
+			disk("other", volume(otherID, "D", "NTFS"), volume(fatID, "F", "FAT32"), volume(rawID, "", "")),
 		},
 	})
 	if err != nil {
@@ -278,7 +279,11 @@ func isExist(err error) bool {
 	return errors.Is(err, fs.ErrExist) && (runtime.GOOS != "windows" || os.IsExist(err))
 }
 
-// has reports whether a list names a path.
-func has(list []string, path string) bool {
-	return slices.ContainsFunc(list, func(s string) bool { return strings.HasPrefix(s, path+":") })
+// has reports whether something is at a path.
+func (s *site) has(path string) bool {
+	f, err := s.node.Host().Files.Open(nil, extended(path), win.OpenFile{Access: win.Synchronize, Disposition: win.OpenExisting})
+	if err == nil {
+		s.must(f.Close())
+	}
+	return err == nil
 }
