@@ -24,20 +24,3 @@ func TestPartitionDisk_Disturbed(t *testing.T) {
 		},
 	})
 }
-
-// attached is a shipped node with its first attachable disk as disk 1.
-func attached(t *testing.T, name string) *simhost.Node {
-	t.Helper()
-	spec, err := simhost.Named(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	node, err := simhost.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := node.AttachDisk(spec.Attachable[0].Name); err != nil {
-		t.Fatal(err)
-	}
-	return node
-}
