@@ -22,13 +22,15 @@ func (a *app) confirm(format string, args ...any) error {
 		return nil
 	}
 	change := fmt.Sprintf(format, args...)
+	nobody := &usageError{message: fmt.Sprintf("about to %s on this machine, and nobody to ask: --yes confirms it", change)}
 	if !a.Terminal {
-		return &usageError{message: fmt.Sprintf("about to %s on this machine, and nobody to ask: --yes confirms it", change)}
+		return nobody
 	}
 	a.note(fmt.Sprintf("About to %s on this machine. Go on? [y/N] ", change))
 	answer, err := bufio.NewReader(a.In).ReadString('\n')
-	if err != nil {
-		return fmt.Errorf("%w: %w", errNotConfirmed, err)
+	if err != nil && answer == "" {
+		a.note("\n")
+		return nobody
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":

@@ -85,8 +85,9 @@ func TestLocalHost_AsksBeforeChanges(t *testing.T) {
 				{name: "nobody", code: 2},
 				{name: "no", answer: text("n\n"), code: 1},
 				{name: "just enter", answer: text("\n"), code: 1},
-				{name: "end of input", answer: text(""), code: 1},
+				{name: "end of input", answer: text(""), code: 2},
 				{name: "yes", answer: text("y\n"), done: true},
+				{name: "yes and end of input", answer: text("y"), done: true},
 				{name: "the whole word", answer: text("Yes\n"), done: true},
 				{name: "--yes", yes: true, done: true},
 			} {
