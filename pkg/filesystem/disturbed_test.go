@@ -70,6 +70,7 @@ func TestDisturbed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			disturb.Run(t, disturb.Scenario{
 				Node: func(t *testing.T) *simhost.Node {
+					t.Helper()
 					s := &site{T: t, node: newNode(t, simhost.Switches{})}
 					sc.prepare(s)
 					return s.node

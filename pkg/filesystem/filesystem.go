@@ -133,7 +133,7 @@ func (f *Filesystem) mkdir(ctx context.Context, path winpath.Path) error {
 	}
 	end, err := f.host.Follow(ctx, path, found.Link)
 	if err == nil && !end.Exists {
-		return hostapi.AlreadyExists
+		return hostapi.ErrTaken
 	}
 	return err
 }

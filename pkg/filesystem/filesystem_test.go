@@ -218,7 +218,7 @@ func TestErrors_BareNumbers(t *testing.T) {
 			case *os.LinkError:
 				got = e.Err
 			}
-			if got != error(code) {
+			if got != error(code) { //nolint:errorlint // the bare number, as drivers compare it
 				t.Errorf("%s, %d: got %#v", method, code, err)
 			}
 			if code == win.ERROR_FILE_NOT_FOUND && !isNotExist(err) || code == win.ERROR_ALREADY_EXISTS && !isExist(err) {

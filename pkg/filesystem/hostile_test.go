@@ -46,6 +46,7 @@ func TestSwappedDirectory(t *testing.T) {
 // trySwap makes a change with a swap before its k-th boundary call, and tells
 // whether it makes that many.
 func trySwap(t *testing.T, k int, victim string, swap func(*site), change func(*site) error) (reached bool) {
+	t.Helper()
 	s := newSite(t)
 	for _, root := range []string{`C:\system`, data + `system`} {
 		s.directory(root + `\sub`)

@@ -137,7 +137,7 @@ func TestLinkState_Loops(t *testing.T) {
 	s := newSite(t)
 	s.directory(`C:\t`)
 	s.symlink(`C:\t\self`, `C:\t\self`)
-	s.symlink(`C:\t\other-case`, `C:\T\OTHER-CASE`)
+	s.symlink(`C:\t\anycase`, `C:\T\ANYCASE`)
 	s.symlink(`C:\t\a`, `C:\t\b`)
 	s.symlink(`C:\t\b`, `a`)
 	s.junction(`C:\t\j`, `C:\t\j`)
@@ -146,7 +146,7 @@ func TestLinkState_Loops(t *testing.T) {
 	}
 	s.directory(`C:\t\chain300`)
 	s.symlink(`C:\t\grow`, `C:\t\grow\x`)
-	for _, path := range []string{`C:\t\self`, `C:\t\other-case`, `C:\t\a`, `C:\t\j`, `C:\t\chain0`} {
+	for _, path := range []string{`C:\t\self`, `C:\t\anycase`, `C:\t\a`, `C:\t\j`, `C:\t\chain0`} {
 		s.node.Calls().Reset()
 		state, err := s.state(path)
 		if !errors.Is(err, errdefs.ErrLinkLoop) || errdefs.KindOf(err) != errdefs.FailedPrecondition {
@@ -215,16 +215,16 @@ func TestFS31_CreateSymlink(t *testing.T) {
 	s.directory(`C:\t\dir`)
 	s.file(`C:\t\file`)
 	s.mount(`C:\t\mount`, data)
-	s.symlink(`C:\t\other`, `C:\t\dir`)
-	s.fileLink(`C:\t\other-file`, `C:\t\file`)
+	s.symlink(`C:\t\alink`, `C:\t\dir`)
+	s.fileLink(`C:\t\afile`, `C:\t\file`)
 	long := `C:\` + strings.Repeat(strings.Repeat("d", 200)+`\`, 3) + "end"
 	s.directory(long)
 	tests := []struct{ name, source, target, want string }{
 		{"directory", `C:\t\dir`, `C:\t\1`, `directory link to \??\C:\t\dir`},
 		{"file", `C:\t\file`, `C:\t\2`, `file link to \??\C:\t\file`},
 		{"FLOW-4 mount folder", `C:\t\mount`, `C:\t\3`, `directory link to \??\C:\t\mount`},
-		{"link", `C:\t\other`, `C:\t\4`, `directory link to \??\C:\t\other`},
-		{"file link", `C:\t\other-file`, `C:\t\5`, `file link to \??\C:\t\other-file`},
+		{"link", `C:\t\alink`, `C:\t\4`, `directory link to \??\C:\t\alink`},
+		{"file link", `C:\t\afile`, `C:\t\5`, `file link to \??\C:\t\afile`},
 		{"volume", data, `C:\t\6`, `directory link to \??\` + data[4:]},
 		{"slashes", `c:/t/dir`, `C:/t/7`, `directory link to \??\C:\t\dir`},
 		{"rooted", `\t\dir`, `\t\8`, `directory link to \??\C:\t\dir`},
@@ -253,13 +253,13 @@ func TestFS32_CreateSymlinkTaken(t *testing.T) {
 	s.file(`C:\t\file`)
 	s.directory(`C:\t\dir`)
 	s.mount(`C:\t\mount`, data)
-	s.symlink(`C:\t\other`, `C:\t\dir`)
+	s.symlink(`C:\t\alink`, `C:\t\dir`)
 	s.fileLink(`C:\t\filelink`, `C:\t\source`) // of the wrong kind
 	s.junction(`C:\t\junction`, `C:\t\source`)
 	s.symlink(`C:\t\dangling`, `C:\t\nowhere`)
 	s.reparse(`C:\t\odd`, abi.ReparsePoint{Tag: abi.IO_REPARSE_TAG_SYMLINK, Substitute: `\Device\x`})
 	unchanged := s.unchanged()
-	for _, name := range []string{"file", "dir", "mount", "other", "filelink", "junction", "dangling", "odd", "source"} {
+	for _, name := range []string{"file", "dir", "mount", "alink", "filelink", "junction", "dangling", "odd", "source"} {
 		err := s.link(`C:\t\source`, `C:\t\`+name)
 		var link *os.LinkError
 		if !isExist(err) || !errors.As(err, &link) || link.Op != "symlink" {

@@ -43,7 +43,7 @@ func TestFS24_RmdirWithoutForce(t *testing.T) {
 func TestFS25_RmdirMissing(t *testing.T) {
 	s := newSite(t)
 	err := s.rmdir(`C:\missing`, false)
-	if !isNotExist(err) || !strings.Contains(err.Error(), "The system cannot find the file specified") || !strings.HasPrefix(err.Error(), `remove C:\missing: `) {
+	if !isNotExist(err) || !strings.Contains(err.Error(), text(win.ERROR_FILE_NOT_FOUND, "The system cannot find the file specified")) || !strings.HasPrefix(err.Error(), `remove C:\missing: `) {
 		t.Errorf("got %v", err)
 	}
 	if err := s.rmdir(`C:\missing\x`, false); !isNotExist(err) {
@@ -56,7 +56,7 @@ func TestFS26_RmdirNotEmpty(t *testing.T) {
 	s.directory(`C:\t\sub`)
 	unchanged := s.unchanged()
 	err := s.rmdir(`C:\t`, false)
-	if !errors.Is(err, win.ERROR_DIR_NOT_EMPTY) || errdefs.KindOf(err) != errdefs.FailedPrecondition || !strings.HasPrefix(err.Error(), `remove C:\t: The directory is not empty.`) {
+	if !errors.Is(err, win.ERROR_DIR_NOT_EMPTY) || errdefs.KindOf(err) != errdefs.FailedPrecondition || !strings.HasPrefix(err.Error(), `remove C:\t: `+text(win.ERROR_DIR_NOT_EMPTY, "The directory is not empty.")) {
 		t.Errorf("got %v", err)
 	}
 	unchanged()

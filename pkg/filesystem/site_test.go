@@ -41,7 +41,10 @@ type site struct {
 	fs   *filesystem.Filesystem
 }
 
-func newSite(t *testing.T) *site { return newSiteWith(t, simhost.Switches{}) }
+func newSite(t *testing.T) *site {
+	t.Helper()
+	return newSiteWith(t, simhost.Switches{})
+}
 
 func newSiteWith(t *testing.T, switches simhost.Switches) *site {
 	t.Helper()
@@ -277,6 +280,15 @@ func isNotExist(err error) bool {
 
 func isExist(err error) bool {
 	return errors.Is(err, fs.ErrExist) && (runtime.GOOS != "windows" || os.IsExist(err))
+}
+
+// text is what Windows says for a code: in English off Windows, else in the
+// words of the system that the test runs on.
+func text(code win.Errno, english string) string {
+	if runtime.GOOS == "windows" {
+		return code.Error()
+	}
+	return english
 }
 
 // has reports whether something is at a path.

@@ -19,11 +19,9 @@ import (
 var bare = []win.Errno{
 	win.ERROR_FILE_NOT_FOUND, win.ERROR_PATH_NOT_FOUND, win.ERROR_ACCESS_DENIED, win.ERROR_FILE_EXISTS, win.ERROR_ALREADY_EXISTS,
 	win.ERROR_BAD_NETPATH, win.ERROR_NETWORK_BUSY, win.ERROR_UNEXP_NET_ERR, win.ERROR_NETNAME_DELETED, win.ERROR_NETWORK_ACCESS_DENIED,
-	win.ERROR_BAD_DEV_TYPE, win.ERROR_BAD_NET_NAME, win.ERROR_SESSION_CREDENTIAL_CONFLICT, win.ERROR_LOGON_FAILURE, wsaeHostDown,
+	win.ERROR_BAD_DEV_TYPE, win.ERROR_BAD_NET_NAME, win.ERROR_SESSION_CREDENTIAL_CONFLICT, win.ERROR_LOGON_FAILURE,
+	10064, // WSAEHOSTDOWN (winsock2.h)
 }
-
-// wsaeHostDown is WSAEHOSTDOWN (winsock2.h).
-const wsaeHostDown win.Errno = 10064
 
 // PathError is the error of package os for an operation on a path that Windows
 // refused. Errors that have that form, or no code of Windows, stay as they are;
@@ -52,7 +50,8 @@ func windowsError(err error) error {
 	if !ok || native.Facility != errdefs.Win32 || errors.As(err, &path) {
 		return nil
 	}
-	if code := win.Errno(native.Code); err != error(code) || slices.Contains(bare, code) {
+	code, naked := err.(win.Errno) //nolint:errorlint // what is wrapped has its context already
+	if !naked || slices.Contains(bare, code) {
 		return err
 	}
 	return errdefs.Wrap("", "", err)
@@ -64,8 +63,8 @@ func Missing(err error) bool {
 	return errors.Is(err, win.ERROR_FILE_NOT_FOUND) || errors.Is(err, win.ERROR_PATH_NOT_FOUND)
 }
 
-// AlreadyExists is the error of Windows for a name that is taken.
-const AlreadyExists = win.ERROR_ALREADY_EXISTS
+// ErrTaken is the error of Windows for a name that is taken.
+const ErrTaken = win.ERROR_ALREADY_EXISTS
 
 // exists reports whether a name is taken.
 func exists(err error) bool {

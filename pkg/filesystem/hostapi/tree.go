@@ -140,7 +140,7 @@ func (l *level) stays() error {
 // remove removes an entry, or goes down if it is a directory with entries of
 // its own. What its handle tells counts, not what the list said.
 func (r *remover) remove(l *level, entry abi.DirEntry) (down bool, err error) {
-	access := win.Access(toRemove)
+	access := toRemove
 	if entry.Attributes&abi.FILE_ATTRIBUTE_DIRECTORY != 0 {
 		access = toEmpty
 	}
