@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/wmi"
@@ -17,138 +19,167 @@ import (
 type Growth struct {
 	Partition  int64 // the partition's length
 	Largest    int64 // what it can have on this disk, at least Partition
-	FileSystem int64 // what its file system covers; 0 where that is not known
+	FileSystem int64 // what its file system covers; 0 for RAW, and for one that cannot grow
 	Sector     int64
 }
 
+// Grown are the sizes before and after a growth; equal where nothing was to do.
+type Grown struct{ Before, After Growth }
+
 // GrowVolume reads a volume's sizes afresh from the disk, asks plan for the
 // partition length that is wanted, and makes it so: the partition first, then
-// the file system. plan answers Partition for no change. It returns the sizes
-// before and after. The caller holds the locks.
+// the file system. plan answers Partition for no change. The volume must still
+// lie where on says. The caller holds the locks.
 //
 // Each part is skipped where it is done already, so a call continues where
 // another was cut off. Once begun it runs to its end.
-func (s *Storage) GrowVolume(ctx context.Context, id VolumeID, plan func(Growth) (int64, error)) (before, after Growth, err error) {
-	err = finish(ctx, s, "grow", id.String(), func() error {
-		g, err := s.openGrower(id)
+func (s *Storage) GrowVolume(ctx context.Context, id VolumeID, on []abi.DiskExtent, plan func(Growth) (int64, error)) (Grown, error) {
+	if len(on) != 1 {
+		return Grown{}, fmt.Errorf("%w: the volume has %d extents; only one that lies in one partition can be grown", errdefs.ErrFailedPrecondition, len(on))
+	}
+	call := blocking.Call{Kind: "grow", Object: id.String(), Group: id.String()}
+	return blocking.Finish(ctx, s.calls, call, func() (grown Grown, err error) {
+		g, err := s.openGrower(id, on[0])
 		if err != nil {
-			return err
+			return grown, err
 		}
-		before, after, err = g.grow(ctx, plan)
-		return errors.Join(err, g.close())
+		defer closing(g, &err)
+		return g.grow(ctx, plan)
 	})
-	return before, after, err
 }
 
 // grower is a volume and its disk, both open for change.
 type grower struct {
 	*Storage
 	id     VolumeID
-	number uint32
-	offset int64 // of the partition
-	disk   win.Device
+	on     abi.DiskExtent
 	volume win.Device
+	disk   win.Device
 
-	partition abi.Partition
-	geometry  abi.DiskGeometry
+	geometry   abi.DiskGeometry
+	partition  abi.Partition
+	fileSystem string // "" is RAW
 }
 
-func (s *Storage) openGrower(id VolumeID) (g *grower, err error) {
-	g = &grower{Storage: s, id: id}
-	if g.volume, err = s.openVolume(id, win.GenericRead|win.GenericWrite); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, g.close())
-		}
-	}()
-	on, err := extents(g.volume)
+func (s *Storage) openGrower(id VolumeID, on abi.DiskExtent) (*grower, error) {
+	volume, err := s.openVolume(id, win.GenericRead|win.GenericWrite)
 	if err != nil {
 		return nil, err
 	}
-	if len(on) != 1 {
-		return nil, fmt.Errorf("%w: the volume has %d extents; only one that lies in one partition can be grown", errdefs.ErrFailedPrecondition, len(on))
+	disk, err := s.openDisk(on.Disk, win.GenericRead|win.GenericWrite)
+	if err != nil {
+		return nil, errors.Join(err, volume.Close())
 	}
-	g.number, g.offset = on[0].Disk, on[0].Offset
-	if g.disk, err = s.openDisk(g.number, win.GenericRead|win.GenericWrite); err != nil {
-		return nil, err
-	}
-	return g, checkNumber(g.disk, g.number)
+	return &grower{Storage: s, id: id, on: on, volume: volume, disk: disk}, nil
 }
 
-func (g *grower) close() error {
-	var errs []error
-	for _, d := range []win.Device{g.disk, g.volume} {
-		if d != nil {
-			errs = append(errs, d.Close())
-		}
+// Close closes both.
+func (g *grower) Close() error { return errors.Join(g.disk.Close(), g.volume.Close()) }
+
+func (g *grower) grow(ctx context.Context, plan func(Growth) (int64, error)) (grown Grown, err error) {
+	if err := checkExtents(g.volume, []abi.DiskExtent{g.on}); err != nil {
+		return grown, err
 	}
-	return errors.Join(errs...)
+	if grown.Before, err = g.look(); err != nil {
+		return grown, err
+	}
+	grown.After = grown.Before
+	length, err := plan(grown.Before)
+	if err != nil {
+		return grown, err
+	}
+	if length <= grown.Before.Partition && !g.lags(grown.Before) {
+		return grown, nil
+	}
+	if !g.canGrow() {
+		return grown, fmt.Errorf("%w: Windows does not grow %s", errdefs.ErrUnsupported, g.fileSystem)
+	}
+	if err := g.calls.Wanted(ctx); err != nil {
+		return grown, err
+	}
+	if err := g.growTo(ctx, grown.Before, length); err != nil {
+		return grown, err
+	}
+	if grown.After, err = g.sizes(); err != nil {
+		return grown, err
+	}
+	return grown, g.confirm(grown.After, length)
 }
 
-func (g *grower) grow(ctx context.Context, plan func(Growth) (int64, error)) (before, after Growth, err error) {
-	// What the cloud did to the disk's size is not seen before these two
-	// (windows-api.md 4).
+// look reads the disk and the volume afresh. What the cloud did to the disk's
+// size is not seen before the first two (windows-api.md 4).
+func (g *grower) look() (now Growth, err error) {
 	if _, err := control(g.disk, abi.IOCTL_DISK_UPDATE_PROPERTIES, nil, 0); err != nil {
-		return before, after, err
+		return now, err
 	}
 	if _, err := control(g.disk, abi.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil, abi.DiskGeometrySize); err != nil && !unsupported(err) {
-		return before, after, err
+		return now, err
 	}
 	if g.geometry, err = geometry(g.disk); err != nil {
-		return before, after, err
+		return now, err
 	}
-	if before, err = g.read(); err != nil {
-		return before, before, err
+	if g.fileSystem, err = g.Storage.fileSystem(g.id); err != nil {
+		return now, err
 	}
-	length, err := plan(before)
-	if err != nil {
-		return before, before, err
+	return g.sizes()
+}
+
+func (g *grower) isNTFS() bool { return strings.EqualFold(g.fileSystem, "NTFS") }
+func (g *grower) isReFS() bool { return strings.EqualFold(g.fileSystem, "ReFS") }
+
+// canGrow: the FAT family cannot (windows-api.md 7.11). RAW has nothing that
+// must grow with its partition.
+func (g *grower) canGrow() bool { return g.fileSystem == "" || g.isNTFS() || g.isReFS() }
+
+// lags: the file system does not cover its partition. NTFS leaves one sector,
+// the backup of its boot sector, and less than a cluster; the smallest growth
+// is larger. ReFS counts in containers of 64 MiB.
+func (g *grower) lags(now Growth) bool {
+	slack := int64(1 << 20)
+	if g.isReFS() {
+		slack = 64 << 20
 	}
-	if err := g.Storage.calls.Wanted(ctx); err != nil {
-		return before, before, err
-	}
-	changed, err := g.growTo(ctx, before, length)
-	if err != nil || !changed {
-		return before, before, err
-	}
-	after, err = g.read()
-	if err == nil && after.Partition < length {
-		err = fmt.Errorf("%w: Windows accepted %d bytes, but the partition has %d", errdefs.ErrUnavailable, length, after.Partition)
-	}
-	return before, after, err
+	return now.FileSystem > 0 && now.Partition-now.FileSystem >= slack
 }
 
 // growTo grows the partition and then the file system, each only if it is too
 // small.
-func (g *grower) growTo(ctx context.Context, before Growth, length int64) (changed bool, err error) {
-	if length > before.Partition {
-		changed = true
-		err := g.growPartition(length - before.Partition)
+func (g *grower) growTo(ctx context.Context, now Growth, length int64) error {
+	if length > now.Partition {
+		err := g.growPartition(length - now.Partition)
 		if isRefused(err) {
 			// The native way is refused; the provider's grows both.
-			return changed, g.resizeByProvider(ctx, length)
+			return g.resizeByProvider(ctx, length)
 		}
 		if err != nil {
-			return changed, err
+			return err
 		}
 		if _, err := control(g.disk, abi.IOCTL_DISK_UPDATE_PROPERTIES, nil, 0); err != nil {
-			return changed, err
+			return err
 		}
+		now.Partition = length
 	}
-	if !fileSystemLags(before, length) {
-		return changed, nil
+	if !g.lags(now) {
+		return nil
 	}
-	_, err = control(g.volume, abi.FSCTL_EXTEND_VOLUME, abi.EncodeExtendVolume(length/before.Sector), 0)
-	return true, err
+	_, err := control(g.volume, abi.FSCTL_EXTEND_VOLUME, abi.EncodeExtendVolume(now.Partition/now.Sector), 0)
+	if isRefused(err) {
+		// The provider refuses the size that the partition has now, so there
+		// is no other way (windows-api.md 7.11).
+		return errdefs.As(errdefs.FailedPrecondition, "extend the file system", g.id.String(), err)
+	}
+	return err
 }
 
-// fileSystemLags: NTFS covers its partition but for one sector, the backup of
-// its boot sector, and less than a cluster; the smallest growth is far larger.
-func fileSystemLags(before Growth, length int64) bool {
-	const slack = 1 << 20
-	return before.FileSystem > 0 && length-before.FileSystem >= slack
+// confirm: no size is claimed that was not reached.
+func (g *grower) confirm(now Growth, length int64) error {
+	switch {
+	case now.Partition < length:
+		return fmt.Errorf("%w: Windows accepted %d bytes, but the partition has %d", errdefs.ErrUnavailable, length, now.Partition)
+	case g.lags(now):
+		return fmt.Errorf("%w: the partition has %d bytes, but its file system covers %d", errdefs.ErrUnavailable, now.Partition, now.FileSystem)
+	}
+	return nil
 }
 
 func (g *grower) growPartition(by int64) error {
@@ -158,20 +189,20 @@ func (g *grower) growPartition(by int64) error {
 }
 
 // isRefused tells the codes with which Windows may refuse to grow natively what
-// the storage provider can grow (design.md 4).
+// the storage provider can grow (docs/architecture.md, "Native first").
 func isRefused(err error) bool {
 	return unsupported(err) || errors.Is(err, win.ERROR_INVALID_PARAMETER)
 }
 
 func (g *grower) resizeByProvider(ctx context.Context, length int64) error {
-	identity, err := identify(g.disk, g.number)
+	identity, err := identify(g.disk, g.on.Disk)
 	if err != nil {
 		return err
 	}
 	return g.withProviderDisk(ctx, identity, func(p providerDisk) error {
 		row, err := oneRow(p.wmi.Query(ctx, namespace, wmi.
-			Select("DiskId", "PartitionNumber", "Offset").From(classPartition).
-			Where(wmi.Eq("DiskNumber", g.number), wmi.Eq("PartitionNumber", g.partition.Number))))
+			Select("ObjectId", "Offset").From(classPartition).
+			Where(wmi.Eq("DiskNumber", g.on.Disk), wmi.Eq("PartitionNumber", g.partition.Number))))
 		if err != nil {
 			return err
 		}
@@ -179,8 +210,8 @@ func (g *grower) resizeByProvider(ctx context.Context, length int64) error {
 		if err != nil {
 			return err
 		}
-		if offset != uint64(g.offset) {
-			return fmt.Errorf("%w: partition %d is at %d, the row says %d", errNoRow, g.partition.Number, g.offset, offset)
+		if offset != uint64(g.on.Offset) {
+			return fmt.Errorf("%w: partition %d is at %d, the row says %d", errNoRow, g.partition.Number, g.on.Offset, offset)
 		}
 		path, err := row.String("__PATH")
 		if err != nil {
@@ -194,33 +225,37 @@ func (g *grower) resizeByProvider(ctx context.Context, length int64) error {
 	})
 }
 
-// read reads the partition and what lies after it.
-func (g *grower) read() (Growth, error) {
+// sizes reads the partition, what lies after it, and its file system.
+func (g *grower) sizes() (Growth, error) {
 	table, err := layout(g.disk)
 	if err != nil {
 		return Growth{}, err
 	}
-	sizes := Growth{Sector: int64(g.geometry.BytesPerSector)}
-	if sizes.Sector <= 0 {
-		return sizes, fmt.Errorf("%w: sector size %d", errdefs.ErrUnknownContent, sizes.Sector)
+	now := Growth{Sector: int64(g.geometry.BytesPerSector)}
+	if now.Sector <= 0 {
+		return now, fmt.Errorf("%w: sector size %d", errdefs.ErrUnknownContent, now.Sector)
 	}
-	p, ok := table.at(g.offset)
+	p, ok := table.at(g.on.Offset)
 	if !ok {
-		return sizes, fmt.Errorf("%w: no partition begins at %d, where the volume lies", errdefs.ErrUnknownContent, g.offset)
+		return now, fmt.Errorf("%w: no partition begins at %d, where the volume lies", errdefs.ErrUnknownContent, g.on.Offset)
 	}
 	g.partition = p
-	sizes.Partition = p.Length
-	sizes.Largest = max(p.Length, table.end(p, g.geometry)-p.Offset)
-	sizes.FileSystem, err = g.fileSystemSize()
-	return sizes, err
+	now.Partition = p.Length
+	now.Largest = max(p.Length, table.end(p, g.geometry)-p.Offset)
+	now.FileSystem, err = g.fileSystemSize()
+	return now, err
 }
 
-// fileSystemSize is what an NTFS file system covers, 0 for others.
+// fileSystemSize is how much NTFS or ReFS covers.
 func (g *grower) fileSystemSize() (int64, error) {
-	reply, err := control(g.volume, abi.FSCTL_GET_NTFS_VOLUME_DATA, nil, abi.NTFSVolumeDataSize)
-	if isRefused(err) || errors.Is(err, win.ERROR_UNRECOGNIZED_VOLUME) {
-		return 0, nil
+	switch {
+	case g.isNTFS():
+		reply, err := control(g.volume, abi.FSCTL_GET_NTFS_VOLUME_DATA, nil, abi.NTFSVolumeDataSize)
+		data, err := decoded(reply, err, abi.DecodeNTFSVolumeData)
+		return data.Sectors * int64(data.BytesPerSector), err
+	case g.isReFS():
+		space, err := g.host.Mounts.FreeSpace(g.id.String())
+		return int64(space.Total), err
 	}
-	data, err := decoded(reply, err, abi.DecodeNTFSVolumeData)
-	return data.Sectors * int64(data.BytesPerSector), err
+	return 0, nil
 }

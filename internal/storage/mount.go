@@ -4,6 +4,8 @@ package storage
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/hostpath"
@@ -30,7 +32,8 @@ type MountPoint struct {
 }
 
 // FindMountPoint follows a path through links to a mount point, or to what else
-// stands at their end. A chain that is too long or circular is ErrLinkLoop; a
+// stands at their end; a link to a volume's name counts as its mount point. It
+// asks no file server. A chain that is too long or circular is ErrLinkLoop; a
 // missing path is the bare code.
 func (s *Storage) FindMountPoint(ctx context.Context, path winpath.Path) (MountPoint, error) {
 	ctx, cancel := blocking.WithBudget(ctx, blocking.QueryBudget)
@@ -38,6 +41,9 @@ func (s *Storage) FindMountPoint(ctx context.Context, path winpath.Path) (MountP
 	visited := map[string]bool{}
 	for !visited[path.Key()] && len(visited) <= hostpath.MaxLinks {
 		visited[path.Key()] = true
+		if path.IsUNC() {
+			return MountPoint{Path: path}, nil
+		}
 		link, err := s.paths.Link(ctx, path)
 		if err != nil || link.Kind == hostpath.NoLink {
 			return MountPoint{Path: path}, err
@@ -46,13 +52,31 @@ func (s *Storage) FindMountPoint(ctx context.Context, path winpath.Path) (MountP
 		if err != nil {
 			return MountPoint{Path: path}, err
 		}
-		if link.Kind == hostpath.MountPoint {
+		if target.IsVolume() && target.IsRoot() {
 			id, err := ParseVolumeID(target.String())
 			return MountPoint{Path: path, Mounted: true, Volume: id}, err
 		}
 		path = target
 	}
 	return MountPoint{Path: path}, errdefs.ErrLinkLoop
+}
+
+// MountFolder is the volume that is mounted at a path itself, links not
+// followed, as its reparse point says; it may be gone. Where something else is,
+// a link too, it is ErrNotMounted; a missing path is the bare code.
+func (s *Storage) MountFolder(ctx context.Context, path winpath.Path) (VolumeID, error) {
+	link, err := s.paths.Link(ctx, path)
+	if err != nil {
+		return VolumeID{}, err
+	}
+	if link.Kind != hostpath.MountPoint {
+		return VolumeID{}, errdefs.ErrNotMounted
+	}
+	target, err := link.Target()
+	if err != nil {
+		return VolumeID{}, err
+	}
+	return ParseVolumeID(target.String())
 }
 
 // VolumeOfPath is the volume that holds what stands at a path without links at
@@ -79,16 +103,20 @@ func (s *Storage) CheckVolume(ctx context.Context, id VolumeID) error {
 	return err
 }
 
-// MountedVolume is the volume mounted at a path itself, links not followed, as
-// the mount manager names it. A path that is no mount point gives the code of
-// Windows.
+// MountedVolume is the volume mounted at a path itself, as the mount manager
+// names it. Where it says that none is, it is ErrNotMounted with the code of
+// Windows (windows-api.md 7.3); a missing path, or a volume that is gone, is the
+// bare code.
 func (s *Storage) MountedVolume(ctx context.Context, path winpath.Path) (VolumeID, error) {
 	return ask(ctx, s, "mounted volume", path.Key(), func() (VolumeID, error) {
 		name, err := s.host.Mounts.VolumeAt(pointName(path))
-		if err != nil {
-			return VolumeID{}, err
+		switch {
+		case err == nil:
+			return ParseVolumeID(name)
+		case errors.Is(err, win.ERROR_NOT_A_REPARSE_POINT), errors.Is(err, win.ERROR_INVALID_PARAMETER):
+			err = fmt.Errorf("%w: %w", errdefs.ErrNotMounted, err)
 		}
-		return ParseVolumeID(name)
+		return VolumeID{}, err
 	})
 }
 
@@ -111,11 +139,15 @@ func (s *Storage) changePoint(ctx context.Context, change string, path winpath.P
 	return err
 }
 
-// pointName is a path as the mount manager wants it, with a backslash at its
-// end.
+// pointName is a path as the mount manager's functions want it, with a backslash
+// at its end; in the extended form only where the usual one is too long for them.
 func pointName(path winpath.Path) string {
+	const long = 240 // MAX_PATH less what Windows itself may add
 	name := path.String()
-	if name[len(name)-1] != '\\' {
+	if len(name) > long {
+		name = path.Extended()
+	}
+	if !path.IsRoot() {
 		name += `\`
 	}
 	return name

@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/hostpath"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/keylock"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/wmi"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/winpath"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 )
 
@@ -98,6 +100,20 @@ func extents(d win.Device) ([]abi.DiskExtent, error) {
 	return decoded(reply, err, abi.DecodeDiskExtents)
 }
 
+// checkExtents fails with ErrOtherDisk unless a volume begins where it did; its
+// length may have grown meanwhile. The volume's handle answers, so its disk has
+// been there since it was opened: a handle of that disk number opened meanwhile
+// is of the volume's disk.
+func checkExtents(volume win.Device, want []abi.DiskExtent) error {
+	on, err := extents(volume)
+	if err == nil && !slices.EqualFunc(on, want, sameStart) {
+		err = fmt.Errorf("%w: the volume lies at %+v, no longer at %+v", errdefs.ErrOtherDisk, on, want)
+	}
+	return err
+}
+
+func sameStart(a, b abi.DiskExtent) bool { return a.Disk == b.Disk && a.Offset == b.Offset }
+
 // oneDisk is the disk that all extents lie on.
 func oneDisk(on []abi.DiskExtent) (uint32, error) {
 	if len(on) == 0 {
@@ -153,22 +169,35 @@ func (s *Storage) ProbeVolume(ctx context.Context, id VolumeID) (Content, error)
 	})
 }
 
-// VolumeSpace is the size and the free space of a volume, in bytes. A RAW volume
-// is ERROR_UNRECOGNIZED_VOLUME.
+// VolumeSpace is the size and the free space of a volume, in bytes; none for a
+// RAW one.
 func (s *Storage) VolumeSpace(ctx context.Context, id VolumeID) (win.FreeSpace, error) {
 	return ask(ctx, s, "space", id.String(), func() (win.FreeSpace, error) {
-		return s.host.Mounts.FreeSpace(id.String())
+		space, err := s.host.Mounts.FreeSpace(id.String())
+		if errors.Is(err, win.ERROR_UNRECOGNIZED_VOLUME) {
+			return win.FreeSpace{}, nil
+		}
+		return space, err
 	})
 }
 
-// FlushVolume writes a volume's cache. It blocks until that is done or ctx ends.
-// A flush holds no lock; later calls join one that still runs.
+// Gone reports whether an error says that a path, volume or disk is not there:
+// no such name, or a device that has been taken away.
+func Gone(err error) bool { return hostpath.Gone(winpath.Path{}, err) }
+
+// FlushVolume writes a volume's cache; a volume that is read-only or RAW has
+// nothing to write. One whose disk is offline, which Windows has written before,
+// is ErrDiskOffline or, as Windows may say, not found. It blocks until that is done or ctx ends. A flush holds no
+// lock; later calls join one that still runs.
 func (s *Storage) FlushVolume(ctx context.Context, id VolumeID) error {
 	ctx, cancel := blocking.WithBudget(ctx, blocking.ChangeBudget)
 	defer cancel()
-	return join(ctx, s, "flush "+id.String(), func(ctx context.Context) error {
+	err := join(ctx, s, "flush "+id.String(), func(ctx context.Context) error {
 		return finish(ctx, s, "flush", id.String(), func() (err error) {
 			d, err := s.openVolume(id, win.GenericWrite)
+			if errors.Is(err, win.ERROR_NOT_READY) { // windows-api.md 7.1
+				return fmt.Errorf("%w: %w", errdefs.ErrDiskOffline, err)
+			}
 			if err != nil {
 				return err
 			}
@@ -176,6 +205,10 @@ func (s *Storage) FlushVolume(ctx context.Context, id VolumeID) error {
 			return d.Flush()
 		})
 	})
+	if errors.Is(err, win.ERROR_WRITE_PROTECT) || errors.Is(err, win.ERROR_UNRECOGNIZED_VOLUME) {
+		return nil
+	}
+	return err
 }
 
 // Format is what FormatVolume writes.
@@ -186,35 +219,26 @@ type Format struct {
 }
 
 // FormatVolume formats a volume, quickly, and reads the file system back. The
-// provider's rows of the disk and of the volume are proven first. The caller
-// holds the locks. Once begun it runs to its end.
-func (s *Storage) FormatVolume(ctx context.Context, id VolumeID, format Format) error {
+// volume must still lie where on says, and the provider's rows of the disk and
+// of the volume are proven first. The caller holds the locks. Once begun it runs
+// to its end.
+func (s *Storage) FormatVolume(ctx context.Context, id VolumeID, on []abi.DiskExtent, format Format) error {
+	number, err := oneDisk(on)
+	if err != nil {
+		return err
+	}
 	return finish(ctx, s, "format", id.String(), func() error {
-		disk, err := s.identityOf(id)
+		disk, err := s.identityOf(number)
 		if err != nil {
 			return err
 		}
 		return s.withProviderDisk(ctx, disk, func(p providerDisk) error {
-			return p.format(ctx, id, format)
+			return p.format(ctx, id, on, format)
 		})
 	})
 }
 
-// identityOf is the identity of the disk that a volume lies on.
-func (s *Storage) identityOf(id VolumeID) (identity DiskIdentity, err error) {
-	v, err := s.openVolume(id, win.NoAccess)
-	if err != nil {
-		return identity, err
-	}
-	defer closing(v, &err)
-	on, err := extents(v)
-	if err != nil {
-		return identity, err
-	}
-	number, err := oneDisk(on)
-	if err != nil {
-		return identity, err
-	}
+func (s *Storage) identityOf(number uint32) (identity DiskIdentity, err error) {
 	d, err := s.openDisk(number, win.NoAccess)
 	if err != nil {
 		return identity, err
@@ -223,18 +247,15 @@ func (s *Storage) identityOf(id VolumeID) (identity DiskIdentity, err error) {
 	return identify(d, number)
 }
 
-func (p providerDisk) format(ctx context.Context, id VolumeID, format Format) (err error) {
+// format keeps a handle of the volume while the provider formats it.
+func (p providerDisk) format(ctx context.Context, id VolumeID, on []abi.DiskExtent, format Format) (err error) {
 	v, err := p.openVolume(id, win.NoAccess)
 	if err != nil {
 		return err
 	}
 	defer closing(v, &err)
-	on, err := extents(v)
-	if err != nil {
+	if err := checkExtents(v, on); err != nil {
 		return err
-	}
-	if number, err := oneDisk(on); err != nil || number != p.identity.Number {
-		return errors.Join(err, fmt.Errorf("%w: the volume is not on %s", errdefs.ErrOtherDisk, p.identity))
 	}
 	row, err := p.volumeRow(ctx, id)
 	if err != nil {

@@ -31,16 +31,11 @@ func (v *Volume) IsVolumeFormatted(ctx context.Context, req *IsVolumeFormattedRe
 	if resp.Formatted = fileSystem != ""; resp.Formatted {
 		return resp, nil
 	}
-	return resp, errdefs.Wrap(op, req.VolumeID, v.checkClean(ctx, id))
-}
-
-// checkClean accepts a RAW volume that holds nothing.
-func (v *Volume) checkClean(ctx context.Context, id hostapi.VolumeID) error {
 	content, err := v.host.ProbeVolume(ctx, id)
-	if err != nil {
-		return err
+	if err == nil {
+		err = content.Err()
 	}
-	return content.Err()
+	return resp, errdefs.Wrap(op, req.VolumeID, err)
 }
 
 // FormatVolume formats a volume with NTFS, quickly, with the default allocation
@@ -71,13 +66,13 @@ func (v *Volume) FormatVolume(ctx context.Context, req *FormatVolumeRequest) (*F
 		if err := v.host.CheckVolumeNotCritical(ctx, on); err != nil {
 			return err
 		}
-		return v.format(ctx, id, req.Overwrite)
+		return v.format(ctx, id, on, req.Overwrite)
 	})
 	return resp, errdefs.Wrap(op, req.VolumeID, err)
 }
 
 // format needs the locks.
-func (v *Volume) format(ctx context.Context, id hostapi.VolumeID, overwrite bool) error {
+func (v *Volume) format(ctx context.Context, id hostapi.VolumeID, on []hostapi.Extent, overwrite bool) error {
 	fileSystem, err := v.host.FileSystem(ctx, id)
 	if err != nil {
 		return err
@@ -92,5 +87,5 @@ func (v *Volume) format(ctx context.Context, id hostapi.VolumeID, overwrite bool
 			return err
 		}
 	}
-	return v.host.FormatVolume(ctx, id, hostapi.Format{FileSystem: "NTFS", Force: mounted})
+	return v.host.FormatVolume(ctx, id, on, hostapi.Format{FileSystem: "NTFS", Force: mounted})
 }

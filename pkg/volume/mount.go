@@ -20,7 +20,7 @@ func (v *Volume) GetVolumeIDFromTargetPath(ctx context.Context, req *GetVolumeID
 	if req == nil {
 		return resp, nilRequest(op)
 	}
-	path, err := v.parsePath(ctx, op, req.TargetPath)
+	path, err := v.parsePath(ctx, op, req.TargetPath, "target path is empty")
 	if err != nil {
 		return resp, err
 	}
@@ -34,23 +34,22 @@ func (v *Volume) GetVolumeIDFromTargetPath(ctx context.Context, req *GetVolumeID
 
 func (v *Volume) mountedAt(ctx context.Context, path hostapi.Path) (hostapi.VolumeID, error) {
 	if path.IsRoot() {
-		return hostapi.VolumeID{}, notMounted("it is the root of a volume, not a mount folder", nil)
+		return hostapi.VolumeID{}, notMounted("not a mounted folder but the root of a volume", nil)
 	}
 	point, err := v.host.FindMountPoint(ctx, path)
 	switch {
-	case isMissing(err):
+	case hostapi.Gone(err):
 		return hostapi.VolumeID{}, notMounted("the path is missing", err)
 	case err != nil:
 		return hostapi.VolumeID{}, err
 	case !point.Mounted:
-		return hostapi.VolumeID{}, notMounted("it is not a mounted folder", nil)
+		return hostapi.VolumeID{}, notMounted("not a mounted folder", nil)
 	}
-	if err := v.host.CheckVolume(ctx, point.Volume); isMissing(err) {
-		return hostapi.VolumeID{}, notMounted("its volume is gone", err)
-	} else if err != nil {
-		return hostapi.VolumeID{}, err
+	err = v.host.CheckVolume(ctx, point.Volume)
+	if hostapi.Gone(err) {
+		err = notMounted("its volume is gone", err)
 	}
-	return point.Volume, nil
+	return point.Volume, err
 }
 
 // notMounted carries words that the AWS EBS driver searches for (consumers.md
@@ -63,15 +62,6 @@ func notMounted(why string, cause error) error {
 	return err
 }
 
-// isMissing: a path or volume is not there.
-func isMissing(err error) bool { return errdefs.KindOf(err) == errdefs.NotFound || isDetached(err) }
-
-// isDetached: the device of a volume is not connected any more (1167).
-func isDetached(err error) bool {
-	n, ok := errdefs.NativeOf(err)
-	return ok && n.Facility == errdefs.Win32 && n.Code == 1167
-}
-
 // GetClosestVolumeIDFromTargetPath is the volume that holds a path: the volume
 // mounted there, where a link leads, or the one whose directory it is.
 func (v *Volume) GetClosestVolumeIDFromTargetPath(ctx context.Context, req *GetClosestVolumeIDFromTargetPathRequest) (*GetClosestVolumeIDFromTargetPathResponse, error) {
@@ -80,7 +70,7 @@ func (v *Volume) GetClosestVolumeIDFromTargetPath(ctx context.Context, req *GetC
 	if req == nil {
 		return resp, nilRequest(op)
 	}
-	path, err := v.parsePath(ctx, op, req.TargetPath)
+	path, err := v.parsePath(ctx, op, req.TargetPath, "target path is empty")
 	if err != nil {
 		return resp, err
 	}
@@ -97,11 +87,13 @@ func (v *Volume) closest(ctx context.Context, path hostapi.Path) (hostapi.Volume
 		return v.host.VolumeOfPath(ctx, path)
 	}
 	point, err := v.host.FindMountPoint(ctx, path)
-	if err != nil {
+	switch {
+	case err != nil:
 		return hostapi.VolumeID{}, err
-	}
-	if point.Mounted {
+	case point.Mounted:
 		return point.Volume, v.host.CheckVolume(ctx, point.Volume)
+	case point.Path.IsUNC():
+		return hostapi.VolumeID{}, fmt.Errorf("%w: it leads to a share, which has no volume of this host", errdefs.ErrFailedPrecondition)
 	}
 	return v.host.VolumeOfPath(ctx, point.Path)
 }
@@ -116,11 +108,14 @@ func (v *Volume) MountVolume(ctx context.Context, req *MountVolumeRequest) (*Mou
 	if req == nil {
 		return resp, nilRequest(op)
 	}
+	if req.VolumeID == "" {
+		return resp, errdefs.New(errdefs.InvalidArgument, op, "", "MountVolumeRequest.VolumeID is empty")
+	}
 	id, err := parseID(op, req.VolumeID)
 	if err != nil {
 		return resp, err
 	}
-	path, err := v.parsePath(ctx, op, req.TargetPath)
+	path, err := v.parsePath(ctx, op, req.TargetPath, "MountVolumeRequest.TargetPath is empty")
 	if err != nil {
 		return resp, err
 	}
@@ -131,6 +126,11 @@ func (v *Volume) mount(ctx context.Context, id hostapi.VolumeID, path hostapi.Pa
 	if path.IsRoot() {
 		return fmt.Errorf("%w: TargetPath: a volume's root cannot be a mount folder", errdefs.ErrInvalidArgument)
 	}
+	unlock, err := v.host.LockMountPoint(ctx, id, path)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	extents, err := v.host.VolumeExtents(ctx, id)
 	if err != nil {
 		return err
@@ -138,50 +138,51 @@ func (v *Volume) mount(ctx context.Context, id hostapi.VolumeID, path hostapi.Pa
 	if err := v.host.CheckVolumeNotCritical(ctx, extents); err != nil {
 		return err
 	}
-	unlock, err := v.host.LockMountPoint(ctx, id, path)
-	if err != nil {
+	refusal, err := v.mountAt(ctx, id, path)
+	if refusal == nil || err != nil {
+		return errors.Join(err, refusal)
+	}
+	if err := v.makeRoom(ctx, path, refusal); err != nil {
 		return err
 	}
-	defer unlock()
-
-	err = v.host.SetMountPoint(ctx, path, id)
-	if err != nil && ctx.Err() == nil {
-		// Windows refuses a directory that is not empty, and a mount folder
-		// likewise (windows-api.md 7.4): see which it is.
-		err = v.mountOver(ctx, id, path, err)
-	}
-	if err != nil {
-		return err
-	}
-	return v.confirmMount(ctx, id, path)
+	refusal, err = v.mountAt(ctx, id, path)
+	return errors.Join(err, refusal)
 }
 
-// mountOver deals with a path at which Windows refused to mount: done where
-// this volume is mounted already; a mount point whose volume is gone is removed
-// and the mount tried again; else the refusal stands.
-func (v *Volume) mountOver(ctx context.Context, id hostapi.VolumeID, path hostapi.Path, refusal error) error {
-	point, err := v.host.FindMountPoint(ctx, path)
-	switch {
-	case err != nil, !point.Mounted, point.Path != path:
-		return refusal
-	case point.Volume == id:
-		return nil
-	}
-	if err := v.host.CheckVolume(ctx, point.Volume); !isMissing(err) {
-		return errors.Join(fmt.Errorf("%w: %s", errdefs.ErrOtherVolume, point.Volume), err)
-	}
-	if err := v.host.DeleteMountPoint(ctx, path); err != nil {
-		return err
-	}
-	return v.host.SetMountPoint(ctx, path, id)
-}
-
-func (v *Volume) confirmMount(ctx context.Context, id hostapi.VolumeID, path hostapi.Path) error {
+// mountAt mounts and reads back. A refusal is what Windows said where the volume
+// is not mounted then. It refuses a mount folder as it does a directory that is
+// not empty (windows-api.md 7.4); where this volume is mounted all is done.
+func (v *Volume) mountAt(ctx context.Context, id hostapi.VolumeID, path hostapi.Path) (refusal, err error) {
+	refusal = v.host.SetMountPoint(ctx, path, id)
 	mounted, err := v.host.MountedVolume(ctx, path)
-	if err == nil && mounted != id {
-		err = fmt.Errorf("%w: %s, although Windows accepted the mount", errdefs.ErrOtherVolume, mounted)
+	switch {
+	case err == nil && mounted == id:
+		return nil, nil
+	case err != nil && !isNotMounted(err):
+		return refusal, err
+	case refusal != nil:
+		return refusal, nil
+	case err != nil:
+		return nil, errdefs.As(errdefs.Unavailable, "read back", path.String(), err)
 	}
-	return err
+	return nil, fmt.Errorf("%w: %s, although Windows accepted the mount", errdefs.ErrOtherVolume, mounted)
+}
+
+// makeRoom removes a mount point whose volume is gone. Where all else is, the
+// refusal to mount there stands.
+func (v *Volume) makeRoom(ctx context.Context, path hostapi.Path, refusal error) error {
+	mounted, err := v.host.MountFolder(ctx, path)
+	switch {
+	case isNotMounted(err):
+		return refusal
+	case err != nil:
+		return errors.Join(err, refusal)
+	}
+	err = v.host.CheckVolume(ctx, mounted)
+	if !hostapi.Gone(err) {
+		return errors.Join(fmt.Errorf("%w: %s", errdefs.ErrOtherVolume, mounted), err)
+	}
+	return v.host.DeleteMountPoint(ctx, path)
 }
 
 // UnmountVolume flushes a volume and removes its mount point at a path; the
@@ -200,7 +201,7 @@ func (v *Volume) UnmountVolume(ctx context.Context, req *UnmountVolumeRequest) (
 	if err != nil {
 		return resp, err
 	}
-	path, err := v.parsePath(ctx, op, req.TargetPath)
+	path, err := v.parsePath(ctx, op, req.TargetPath, "target path empty")
 	if err != nil {
 		return resp, err
 	}
@@ -212,7 +213,7 @@ func (v *Volume) unmount(ctx context.Context, id hostapi.VolumeID, path hostapi.
 		return fmt.Errorf("%w: TargetPath: a volume's root is not a mount folder", errdefs.ErrInvalidArgument)
 	}
 	unlock, err := v.host.LockMountPoint(ctx, id, path)
-	if isMissing(err) {
+	if hostapi.Gone(err) {
 		return nil // not even the directory above is there
 	}
 	if err != nil {
@@ -220,18 +221,16 @@ func (v *Volume) unmount(ctx context.Context, id hostapi.VolumeID, path hostapi.
 	}
 	defer unlock()
 
-	point, err := v.host.FindMountPoint(ctx, path)
+	mounted, err := v.host.MountFolder(ctx, path)
 	switch {
-	case isMissing(err):
+	case isNotMounted(err):
 		return nil
 	case err != nil:
 		return err
-	case !point.Mounted || point.Path != path:
-		return nil // a plain directory, or a link: nothing is mounted there
-	case point.Volume != id:
-		return fmt.Errorf("%w: %s", errdefs.ErrOtherVolume, point.Volume)
+	case mounted != id:
+		return fmt.Errorf("%w: %s", errdefs.ErrOtherVolume, mounted)
 	}
-	if err := v.host.FlushVolume(ctx, id); err != nil && !isMissing(err) {
+	if err := v.writeBack(ctx, id); err != nil {
 		return fmt.Errorf("the volume stays mounted, its cache could not be written: %w", err)
 	}
 	if err := v.host.DeleteMountPoint(ctx, path); err != nil {
@@ -240,15 +239,28 @@ func (v *Volume) unmount(ctx context.Context, id hostapi.VolumeID, path hostapi.
 	return v.confirmUnmount(ctx, path)
 }
 
-// confirmUnmount: the mount manager must not name a volume there any more. What
-// it answers for a plain directory is one of several codes (windows-api.md 7.3).
+// isNotMounted: nothing is there, or a plain directory, a file, a link.
+func isNotMounted(err error) bool {
+	return hostapi.Gone(err) || errors.Is(err, errdefs.ErrNotMounted)
+}
+
+// writeBack flushes a volume that is there; one that is gone, or whose disk is
+// offline, has nothing left that could be written.
+func (v *Volume) writeBack(ctx context.Context, id hostapi.VolumeID) error {
+	err := v.host.FlushVolume(ctx, id)
+	if hostapi.Gone(err) || errors.Is(err, errdefs.ErrDiskOffline) {
+		return nil
+	}
+	return err
+}
+
+// confirmUnmount: the mount manager must not name a volume there any more.
 func (v *Volume) confirmUnmount(ctx context.Context, path hostapi.Path) error {
 	mounted, err := v.host.MountedVolume(ctx, path)
-	if err == nil {
+	switch {
+	case err == nil:
 		return fmt.Errorf("%w: %s is still mounted, although Windows accepted the removal", errdefs.ErrUnavailable, mounted)
-	}
-	switch kind := errdefs.KindOf(err); kind {
-	case errdefs.NotFound, errdefs.FailedPrecondition, errdefs.InvalidArgument:
+	case isNotMounted(err):
 		return nil
 	}
 	return err

@@ -39,7 +39,7 @@ func (v *Volume) ResizeVolume(ctx context.Context, req *ResizeVolumeRequest) (*R
 		if err := v.host.CheckVolumeNotCritical(ctx, on); err != nil {
 			return err
 		}
-		_, _, err := v.host.GrowVolume(ctx, id, func(now hostapi.Growth) (int64, error) {
+		_, err := v.host.GrowVolume(ctx, id, on, func(now hostapi.Growth) (int64, error) {
 			return planGrowth(now, req.SizeBytes)
 		})
 		return err
@@ -47,17 +47,17 @@ func (v *Volume) ResizeVolume(ctx context.Context, req *ResizeVolumeRequest) (*R
 	return resp, errdefs.Wrap(op, req.VolumeID, err)
 }
 
-// planGrowth is the partition length for a wanted size.
+// planGrowth is the partition length for a wanted size. Largest is a multiple
+// of the sector size, so rounding up does not exceed it.
 func planGrowth(now hostapi.Growth, wanted int64) (int64, error) {
 	if wanted == 0 {
 		wanted = now.Largest
 	}
-	if wanted-now.Partition < leastGrowth {
+	switch {
+	case wanted-now.Partition < leastGrowth:
 		return now.Partition, nil
-	}
-	wanted = (wanted + now.Sector - 1) / now.Sector * now.Sector
-	if wanted > now.Largest {
+	case wanted > now.Largest:
 		return 0, fmt.Errorf("%w: %d bytes are wanted, the disk allows %d", errdefs.ErrOutOfRange, wanted, now.Largest)
 	}
-	return wanted, nil
+	return (wanted + now.Sector - 1) / now.Sector * now.Sector, nil
 }

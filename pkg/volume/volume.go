@@ -153,7 +153,7 @@ func (v *Volume) GetDiskNumberFromVolumeID(ctx context.Context, req *GetDiskNumb
 }
 
 // GetVolumeStats is the size and use of a volume in bytes; 0 and 0 for one
-// without file system.
+// without file system (behaviour.md VOL-30).
 func (v *Volume) GetVolumeStats(ctx context.Context, req *GetVolumeStatsRequest) (*GetVolumeStatsResponse, error) {
 	const op = "volume.GetVolumeStats"
 	resp := &GetVolumeStatsResponse{}
@@ -165,9 +165,6 @@ func (v *Volume) GetVolumeStats(ctx context.Context, req *GetVolumeStatsRequest)
 		return resp, err
 	}
 	space, err := v.host.VolumeSpace(ctx, id)
-	if isRAW(err) {
-		return resp, nil
-	}
 	if err != nil {
 		return resp, errdefs.Wrap(op, req.VolumeID, err)
 	}
@@ -201,25 +198,26 @@ func parseID(op, text string) (hostapi.VolumeID, error) {
 		return hostapi.VolumeID{}, errdefs.New(errdefs.InvalidArgument, op, "", "volume id empty (VolumeID)")
 	}
 	id, err := hostapi.ParseVolumeID(text)
-	return id, errdefs.Wrap(op, text, err)
+	if err != nil {
+		err = errdefs.New(errdefs.InvalidArgument, op, text, "VolumeID: %w", err)
+	}
+	return id, err
 }
 
-func (v *Volume) parsePath(ctx context.Context, op, text string) (hostapi.Path, error) {
+// parsePath reads a target path; empty is the message for none, which upstream
+// words differently in each method (behaviour.md VOL-2).
+func (v *Volume) parsePath(ctx context.Context, op, text, empty string) (hostapi.Path, error) {
 	if text == "" {
-		return hostapi.Path{}, errdefs.New(errdefs.InvalidArgument, op, "", "target path is empty (TargetPath)")
+		return hostapi.Path{}, errdefs.New(errdefs.InvalidArgument, op, "", "%s (TargetPath)", empty)
 	}
 	path, err := v.host.ParsePath(ctx, text)
-	if err != nil {
-		return path, errdefs.As(errdefs.KindOf(err), op, text, fmt.Errorf("TargetPath: %w", err))
-	}
-	if path.IsUNC() {
+	switch {
+	case errors.Is(err, errdefs.ErrInvalidArgument):
+		return path, errdefs.New(errdefs.InvalidArgument, op, text, "TargetPath: %w", err)
+	case err != nil:
+		return path, errdefs.Wrap(op, text, err)
+	case path.IsUNC():
 		return path, errdefs.New(errdefs.InvalidArgument, op, text, "TargetPath: a share has no volume of this host")
 	}
 	return path, nil
-}
-
-// isRAW: Windows does not recognise a file system.
-func isRAW(err error) bool {
-	n, ok := errdefs.NativeOf(err)
-	return ok && n.Facility == errdefs.Win32 && n.Code == 1005
 }

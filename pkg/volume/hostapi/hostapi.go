@@ -47,28 +47,36 @@ type HostAPI interface {
 	// ErrUnknownContent.
 	ProbeVolume(ctx context.Context, id VolumeID) (Content, error)
 
-	// VolumeSpace is the size and the free space of a volume, in bytes.
+	// VolumeSpace is the size and the free space of a volume, in bytes; none
+	// for a RAW one.
 	VolumeSpace(ctx context.Context, id VolumeID) (Space, error)
 
-	// FormatVolume formats a volume quickly. Once begun it runs to its end.
-	FormatVolume(ctx context.Context, id VolumeID, format Format) error
+	// FormatVolume formats a volume quickly. Where it no longer lies where on
+	// says, it is ErrOtherDisk. Once begun it runs to its end.
+	FormatVolume(ctx context.Context, id VolumeID, on []Extent, format Format) error
 
 	// GrowVolume makes partition and file system as large as plan decides
-	// from the sizes that were read afresh. Once begun it runs to its end.
-	GrowVolume(ctx context.Context, id VolumeID, plan func(Growth) (int64, error)) (before, after Growth, err error)
+	// from the sizes that were read afresh. Where the volume no longer lies
+	// where on says, it is ErrOtherDisk. Once begun it runs to its end.
+	GrowVolume(ctx context.Context, id VolumeID, on []Extent, plan func(Growth) (int64, error)) (Grown, error)
 
-	// FlushVolume writes a volume's cache; concurrent calls join one flush.
+	// FlushVolume writes a volume's cache, if it can have one; concurrent
+	// calls join one flush. A volume whose disk is offline is ErrDiskOffline.
 	FlushVolume(ctx context.Context, id VolumeID) error
 
 	// FindMountPoint follows a path through links to a mount point or what
 	// else is at their end.
 	FindMountPoint(ctx context.Context, path Path) (MountPoint, error)
 
+	// MountFolder is the volume mounted at a path itself, also one that is
+	// gone. Where something else is there, it is ErrNotMounted.
+	MountFolder(ctx context.Context, path Path) (VolumeID, error)
+
 	// VolumeOfPath is the volume that holds what is at a path itself.
 	VolumeOfPath(ctx context.Context, path Path) (VolumeID, error)
 
 	// MountedVolume is the volume that the mount manager says is mounted at a
-	// path itself.
+	// path itself, ErrNotMounted where it says that none is.
 	MountedVolume(ctx context.Context, path Path) (VolumeID, error)
 
 	// SetMountPoint mounts a volume at an empty directory.
@@ -104,12 +112,17 @@ type (
 	Format = storage.Format
 	// Growth are the sizes that growing is about.
 	Growth = storage.Growth
+	// Grown are the sizes before and after.
+	Grown = storage.Grown
 	// MountPoint is what a path leads to.
 	MountPoint = storage.MountPoint
 )
 
 // ParseVolumeID reads a volume id; all else is InvalidArgument.
 func ParseVolumeID(s string) (VolumeID, error) { return storage.ParseVolumeID(s) }
+
+// Gone reports whether an error says that a path or volume is not there.
+func Gone(err error) bool { return storage.Gone(err) }
 
 // New is the host that the process runs on. It does nothing until it is asked;
 // off Windows every question fails with ErrUnsupported.
