@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"unicode"
+	"unicode/utf8"
 )
 
 // table is an answer of rows under a header.
@@ -20,12 +20,21 @@ func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 // String aligns the columns.
 func (t *table) String() string {
-	var out strings.Builder
-	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	for _, row := range append([][]string{t.header}, t.rows...) {
-		fmt.Fprintln(w, strings.Join(row, "\t"))
+	rows := append([][]string{t.header}, t.rows...)
+	widths := make([]int, len(t.header))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
 	}
-	w.Flush() // a strings.Builder takes everything
+	var out strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			fmt.Fprintf(&line, "%-*s  ", widths[i], cell)
+		}
+		out.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
 	return out.String()
 }
 

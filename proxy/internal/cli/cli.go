@@ -42,7 +42,7 @@ type app struct {
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
-	root := a.rootCommand()
+	root := a.rootCommand() //nolint:contextcheck // cobra hands the context to each command
 	root.SetArgs(args)
 	return a.report(root.ExecuteContext(ctx))
 }

@@ -24,7 +24,7 @@ const (
 
 // site is a node that outlives the commands run on it.
 type site struct {
-	t    testing.TB
+	t    *testing.T
 	node *simhost.Node
 	// local makes commands take the node for the machine they run on.
 	local bool
@@ -32,7 +32,7 @@ type site struct {
 	person *string
 }
 
-func newSite(t testing.TB) *site {
+func newSite(t *testing.T) *site {
 	t.Helper()
 	spec, err := simhost.Load("testdata/node.json")
 	if err != nil {
@@ -80,14 +80,4 @@ func (r result) transcript(args []string) string {
 		fmt.Fprintf(&out, "exit code %d\n", r.code)
 	}
 	return out.String() + "\n"
-}
-
-// disk is the number of a disk as an argument.
-func (s *site) disk(name string) string {
-	s.t.Helper()
-	n, ok := s.node.DiskNumber(name)
-	if !ok {
-		s.t.Fatalf("disk %q is not attached", name)
-	}
-	return fmt.Sprint(n)
 }

@@ -15,7 +15,7 @@ import (
 var update = flag.Bool("update", false, "write golden files anew")
 
 // Compare fails the test at the first line where got differs from testdata/name.
-func Compare(t testing.TB, name, got string) {
+func Compare(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
