@@ -10,7 +10,7 @@ LINT     := v2.15.0
 export CGO_ENABLED ?= 1
 export GOFLAGS ?= -buildvcs=false
 
-.PHONY: demo test unit cross tidy lint abi-golden test-wine test-windows fuzz build clean
+.PHONY: demo test unit cross tidy lint abi-golden test-wine test-lab test-windows fuzz build clean
 
 demo:
 	$(GO) run ./proxy/cmd/csi-proxy demo
@@ -46,7 +46,13 @@ abi-golden:
 
 # The real windows/amd64 binaries under Wine 10, in a folder kept between runs.
 test-wine:
+	test/require.sh x86_64-w64-mingw32-gcc
 	test/wine/run.sh .wine
+
+# The simulated node behind the real system calls of internal/win/native.
+test-lab:
+	test/require.sh x86_64-w64-mingw32-gcc
+	test/wine/run.sh .wine test/lab/run.sh
 
 # On a Windows machine: the suite against Windows itself.
 test-windows:

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# run.sh [DIR]: run what can run of the Windows build under Wine: the tests of
-# the packages listed in ./packages, then the checks of command.sh. Wine stays
-# in DIR (by default .wine in the top folder) for the next run.
+# run.sh [DIR [COMMAND [ARGUMENT...]]]: run what can run of the Windows build
+# under Wine: the tests of the packages listed in ./packages, the checks of
+# command.sh and the lab; or a command with $WINE. Wine stays in DIR (by default
+# .wine in the top folder) for the next run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -29,6 +30,11 @@ finish() {
 }
 trap finish EXIT
 
+if (($# > 1)); then
+    "${@:2}"
+    exit
+fi
 mapfile -t packages < <(grep -v '^#' test/wine/packages)
 go test -count=1 -vet=off -gcflags=-d=checkptr -exec "$PWD/test/wine/exec.sh" "${packages[@]}"
 test/wine/command.sh
+test/lab/run.sh
