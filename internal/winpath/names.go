@@ -96,15 +96,18 @@ func deviceName(name string) string {
 // Fold maps s to the case-insensitive form in which NTFS compares names: each
 // character of the basic plane that is the lower half of a pair becomes the
 // upper one. Dotless i, long s and everything outside of the plane stay.
-func Fold(s string) string {
+func Fold(s string) string { return mapRunes(s, upper) }
+
+// mapRunes changes characters and leaves the bytes of a surrogate.
+func mapRunes(s string, change func(rune) rune) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if u := upper(r); u != r {
-			b.WriteRune(u)
+		if c := change(r); c != r {
+			b.WriteRune(c)
 		} else {
-			b.WriteString(s[i : i+size]) // also the bytes of a surrogate
+			b.WriteString(s[i : i+size])
 		}
 		i += size
 	}

@@ -102,15 +102,29 @@ func (c Condition) text() (string, error) {
 // example MSFT_Disk.ObjectId="…". A class or key that is no name, and a value
 // that no path can hold, are InvalidArgument.
 func PathOf(class, key, value string) (string, error) {
-	for _, name := range []string{class, key} {
-		if err := checkName(name); err != nil {
-			return "", err
-		}
-	}
-	if err := checkText(key, value); err != nil {
+	return PathOfKeys(class, Key{key, value})
+}
+
+// Key is a key property of an object path with its value.
+type Key struct{ Name, Value string }
+
+// PathOfKeys is [PathOf] for a class with several keys, all of which must be
+// given: MSFT_SmbGlobalMapping.LocalPath="",RemotePath="…".
+func PathOfKeys(class string, keys ...Key) (string, error) {
+	if err := checkName(class); err != nil {
 		return "", err
 	}
-	return class + "." + key + "=" + quote('"', value), nil
+	pairs := make([]string, len(keys))
+	for i, k := range keys {
+		if err := checkName(k.Name); err != nil {
+			return "", err
+		}
+		if err := checkText(k.Name, k.Value); err != nil {
+			return "", err
+		}
+		pairs[i] = k.Name + "=" + quote('"', k.Value)
+	}
+	return class + "." + strings.Join(pairs, ","), nil
 }
 
 // relative is an object path without \\server\namespace: before it.

@@ -83,6 +83,19 @@ func TestQuery_RefusesWhatIsNoName(t *testing.T) {
 	}
 }
 
+func TestPathOfKeys(t *testing.T) {
+	const want = `MSFT_SmbGlobalMapping.LocalPath="",RemotePath="\\\\host\\sh\"are"`
+	got, err := PathOfKeys("MSFT_SmbGlobalMapping", Key{"LocalPath", ""}, Key{"RemotePath", `\\host\sh"are`})
+	if got != want || err != nil {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+	for _, keys := range [][]Key{{{"LocalPath", ""}, {"Remote Path", "x"}}, {{"LocalPath", ""}, {"RemotePath", "x\x00"}}} {
+		if got, err := PathOfKeys("MSFT_SmbGlobalMapping", keys...); !errors.Is(err, errdefs.ErrInvalidArgument) || got != "" {
+			t.Errorf("%q: %s, %v", keys, got, err)
+		}
+	}
+}
+
 func TestPathOf(t *testing.T) {
 	for value, want := range map[string]string{
 		`{1}\\SRV\root/x:WSP_Disk.ObjectId="y"`: `MSFT_Disk.ObjectId="{1}\\\\SRV\\root/x:WSP_Disk.ObjectId=\"y\""`,
