@@ -140,8 +140,15 @@ func (c *com) clear(v *variant) {
 	c.outstanding.Add(-1)
 }
 
-// empty is clear for a variant that is not counted yet.
-func (c *com) empty(v *variant) { _, _, _ = c.clearVariant.Call(uintptr(unsafe.Pointer(v))) }
+// empty is clear for a variant that is not counted yet. A text is wiped before,
+// for it may be a password.
+func (c *com) empty(v *variant) {
+	if text := *(**uint16)(unsafe.Pointer(&v.value)); v.kind == kindString && text != nil {
+		n, _, _ := c.stringLength.Call(uintptr(unsafe.Pointer(text)))
+		clear(unsafe.Slice(text, n))
+	}
+	_, _, _ = c.clearVariant.Call(uintptr(unsafe.Pointer(v)))
+}
 
 func (c *com) encode(value any) (*variant, error) {
 	switch value := value.(type) {
