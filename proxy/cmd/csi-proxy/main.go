@@ -18,6 +18,7 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process
 	return cli.Run(ctx, os.Args[1:], cli.Streams{
 		In:       os.Stdin,
 		Out:      os.Stdout,

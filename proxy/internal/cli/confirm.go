@@ -17,7 +17,7 @@ import (
 var errNotConfirmed = errors.New("not confirmed, nothing was changed")
 
 // confirm asks whether a change of the local host may go on.
-func (a *app) confirm(format string, args ...any) error {
+func (a *app) confirm(ctx context.Context, format string, args ...any) error {
 	if a.yes {
 		return nil
 	}
@@ -27,20 +27,35 @@ func (a *app) confirm(format string, args ...any) error {
 		return nobody
 	}
 	a.note(fmt.Sprintf("About to %s on this machine. Go on? [y/N] ", change))
-	answer, err := bufio.NewReader(a.In).ReadString('\n')
-	if err != nil && answer == "" {
+	select {
+	case answer := <-a.readLine():
+		switch strings.ToLower(strings.TrimSpace(answer)) {
+		case "y", "yes":
+			return nil
+		}
+		if answer == "" { // not even an end of line
+			a.note("\n")
+			return nobody
+		}
+		return errNotConfirmed
+	case <-ctx.Done():
 		a.note("\n")
-		return nobody
+		return ctx.Err()
 	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return nil
-	}
-	return errNotConfirmed
+}
+
+// readLine reads a line, or what there is of one, without holding up its caller.
+func (a *app) readLine() <-chan string {
+	read := make(chan string, 1)
+	go func() {
+		text, _ := bufio.NewReader(a.In).ReadString('\n') // the end of input ends a line too
+		read <- text
+	}()
+	return read
 }
 
 // ask is confirm, for the hosts below.
-type ask func(format string, args ...any) error
+type ask func(ctx context.Context, format string, args ...any) error
 
 // askBefore is a host that asks before each change, so that no verb can forget
 // to. Rescan and flush change nothing that is anybody's, and are not asked about.
@@ -58,14 +73,14 @@ type askingDisk struct {
 }
 
 func (d askingDisk) PartitionDisk(ctx context.Context, req *disk.PartitionDiskRequest) (*disk.PartitionDiskResponse, error) {
-	if err := d.confirm("partition disk %d%s", req.DiskNumber, overwriting(req.Overwrite)); err != nil {
+	if err := d.confirm(ctx, "partition disk %d%s", req.DiskNumber, overwriting(req.Overwrite)); err != nil {
 		return &disk.PartitionDiskResponse{}, err
 	}
 	return d.Interface.PartitionDisk(ctx, req)
 }
 
 func (d askingDisk) SetDiskState(ctx context.Context, req *disk.SetDiskStateRequest) (*disk.SetDiskStateResponse, error) {
-	if err := d.confirm("take disk %d %s", req.DiskNumber, stateName(req.IsOnline)); err != nil {
+	if err := d.confirm(ctx, "take disk %d %s", req.DiskNumber, stateName(req.IsOnline)); err != nil {
 		return &disk.SetDiskStateResponse{}, err
 	}
 	return d.Interface.SetDiskState(ctx, req)
@@ -77,28 +92,28 @@ type askingVolume struct {
 }
 
 func (v askingVolume) FormatVolume(ctx context.Context, req *volume.FormatVolumeRequest) (*volume.FormatVolumeResponse, error) {
-	if err := v.confirm("format volume %s%s", req.VolumeID, overwriting(req.Overwrite)); err != nil {
+	if err := v.confirm(ctx, "format volume %s%s", req.VolumeID, overwriting(req.Overwrite)); err != nil {
 		return &volume.FormatVolumeResponse{}, err
 	}
 	return v.Interface.FormatVolume(ctx, req)
 }
 
 func (v askingVolume) MountVolume(ctx context.Context, req *volume.MountVolumeRequest) (*volume.MountVolumeResponse, error) {
-	if err := v.confirm("mount volume %s at %s", req.VolumeID, req.TargetPath); err != nil {
+	if err := v.confirm(ctx, "mount volume %s at %s", req.VolumeID, req.TargetPath); err != nil {
 		return &volume.MountVolumeResponse{}, err
 	}
 	return v.Interface.MountVolume(ctx, req)
 }
 
 func (v askingVolume) UnmountVolume(ctx context.Context, req *volume.UnmountVolumeRequest) (*volume.UnmountVolumeResponse, error) {
-	if err := v.confirm("unmount volume %s from %s", req.VolumeID, req.TargetPath); err != nil {
+	if err := v.confirm(ctx, "unmount volume %s from %s", req.VolumeID, req.TargetPath); err != nil {
 		return &volume.UnmountVolumeResponse{}, err
 	}
 	return v.Interface.UnmountVolume(ctx, req)
 }
 
 func (v askingVolume) ResizeVolume(ctx context.Context, req *volume.ResizeVolumeRequest) (*volume.ResizeVolumeResponse, error) {
-	if err := v.confirm("resize volume %s", req.VolumeID); err != nil {
+	if err := v.confirm(ctx, "resize volume %s", req.VolumeID); err != nil {
 		return &volume.ResizeVolumeResponse{}, err
 	}
 	return v.Interface.ResizeVolume(ctx, req)
@@ -110,7 +125,7 @@ type askingFilesystem struct {
 }
 
 func (f askingFilesystem) Mkdir(ctx context.Context, req *filesystem.MkdirRequest) (*filesystem.MkdirResponse, error) {
-	if err := f.confirm("make directory %s", req.Path); err != nil {
+	if err := f.confirm(ctx, "make directory %s", req.Path); err != nil {
 		return &filesystem.MkdirResponse{}, err
 	}
 	return f.Interface.Mkdir(ctx, req)
@@ -121,21 +136,21 @@ func (f askingFilesystem) Rmdir(ctx context.Context, req *filesystem.RmdirReques
 	if req.Force {
 		below = " and all below it"
 	}
-	if err := f.confirm("remove %s%s", req.Path, below); err != nil {
+	if err := f.confirm(ctx, "remove %s%s", req.Path, below); err != nil {
 		return &filesystem.RmdirResponse{}, err
 	}
 	return f.Interface.Rmdir(ctx, req)
 }
 
 func (f askingFilesystem) RmdirContents(ctx context.Context, req *filesystem.RmdirContentsRequest) (*filesystem.RmdirContentsResponse, error) {
-	if err := f.confirm("remove all below %s", req.Path); err != nil {
+	if err := f.confirm(ctx, "remove all below %s", req.Path); err != nil {
 		return &filesystem.RmdirContentsResponse{}, err
 	}
 	return f.Interface.RmdirContents(ctx, req)
 }
 
 func (f askingFilesystem) CreateSymlink(ctx context.Context, req *filesystem.CreateSymlinkRequest) (*filesystem.CreateSymlinkResponse, error) {
-	if err := f.confirm("make %s a link to %s", req.TargetPath, req.SourcePath); err != nil {
+	if err := f.confirm(ctx, "make %s a link to %s", req.TargetPath, req.SourcePath); err != nil {
 		return &filesystem.CreateSymlinkResponse{}, err
 	}
 	return f.Interface.CreateSymlink(ctx, req)

@@ -3,6 +3,8 @@
 package cli
 
 import (
+	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -126,6 +128,32 @@ func TestLocalHost_AsksBeforeChanges(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A person who interrupts the question has not said yes, and need not wait.
+func TestLocalHost_QuestionInterrupted(t *testing.T) {
+	s := newSite(t)
+	s.local = true
+	before := s.node.Snapshot()
+	in, person := io.Pipe()
+	defer func() { _ = person.Close() }()
+	ctx, interrupt := context.WithCancel(t.Context())
+	asked := interruptOn{interrupt}
+	a := &app{Streams: Streams{In: in, Out: io.Discard, Err: asked, Terminal: true}, open: s.open}
+	if code := a.run(ctx, []string{"disk", "partition", "1"}); code != 1 {
+		t.Errorf("got exit code %d, want 1", code)
+	}
+	if changed := simhost.Diff(before, s.node.Snapshot()); changed != "" {
+		t.Errorf("changed %s", changed)
+	}
+}
+
+// interruptOn interrupts at the first thing that is written.
+type interruptOn struct{ interrupt func() }
+
+func (i interruptOn) Write(text []byte) (int, error) {
+	i.interrupt()
+	return len(text), nil
 }
 
 func text(s string) *string { return &s }
