@@ -25,11 +25,12 @@ import (
 // Host is one Windows node as seen through the boundary. Its interfaces may be
 // mixed from different implementations. A Host must not be copied.
 type Host struct {
-	Devices Devices
-	Mounts  Mounts
-	Files   Files
-	System  System
-	WMI     WMI
+	Devices  Devices
+	Mounts   Mounts
+	Files    Files
+	Services Services
+	System   System
+	WMI      WMI
 
 	mu       sync.Mutex
 	attached map[reflect.Type]any
@@ -218,6 +219,9 @@ type System interface {
 	RegistryValue(key, name string) (RegistryValue, error)
 	// BuildNumber is the build of Windows, for example 20348 (RtlGetVersion).
 	BuildNumber() (uint32, error)
+	// FirmwareTable is a table of a firmware table provider
+	// (GetSystemFirmwareTable).
+	FirmwareTable(provider, id uint32) ([]byte, error)
 }
 
 // RegistryValue is a registry value's type (REG_SZ 1, REG_MULTI_SZ 7, …) and

@@ -81,6 +81,13 @@ var (
 	ErrMountedBelow error = &reason{FailedPrecondition, "a volume is mounted below"}
 	// ErrLinkLoop: a chain of links is too long or leads back to itself.
 	ErrLinkLoop error = &reason{FailedPrecondition, "too many links"}
+	// ErrProtectedService: the service is never stopped, because Windows or
+	// the node needs it.
+	ErrProtectedService error = &reason{PermissionDenied, "protected service"}
+	// ErrDependentServices: other services depend on the service and run.
+	ErrDependentServices error = &reason{FailedPrecondition, "dependent services are not stopped"}
+	// ErrServiceEnded: the service was started and ended again.
+	ErrServiceEnded error = &reason{Unavailable, "service was started and ended again"}
 )
 
 var sentinels = map[Kind]error{

@@ -25,6 +25,10 @@ var reasons = map[error]Kind{
 	ErrNotMounted:     NotFound,
 	ErrMountedBelow:   FailedPrecondition,
 	ErrLinkLoop:       FailedPrecondition,
+
+	ErrProtectedService:  PermissionDenied,
+	ErrDependentServices: FailedPrecondition,
+	ErrServiceEnded:      Unavailable,
 }
 
 // wantOnly checks that err matches the sentinel of a kind, and of no other.

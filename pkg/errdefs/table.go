@@ -5,7 +5,7 @@ package errdefs
 import "github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 
 // kinds is the one table from native codes to kinds (windows-api.md 0.3, 5.4,
-// 7.10, 14.5). A code that is not listed is Internal.
+// 7.10, 11.1, 14.5). A code that is not listed is Internal.
 var kinds = map[error]Kind{
 	win.ERROR_INVALID_PARAMETER:    InvalidArgument,
 	win.ERROR_INVALID_NAME:         InvalidArgument,
@@ -44,11 +44,20 @@ var kinds = map[error]Kind{
 	win.ERROR_INVALID_REPARSE_DATA:        FailedPrecondition,
 	win.ERROR_REPARSE_TAG_INVALID:         FailedPrecondition,
 	win.ERROR_REPARSE_TAG_MISMATCH:        FailedPrecondition,
+	win.ERROR_DEPENDENT_SERVICES_RUNNING:  FailedPrecondition,
+	win.ERROR_INVALID_SERVICE_CONTROL:     FailedPrecondition,
+	win.ERROR_SERVICE_DISABLED:            FailedPrecondition,
+	win.ERROR_SERVICE_NOT_ACTIVE:          FailedPrecondition,
+	win.ERROR_SERVICE_DEPENDENCY_FAIL:     FailedPrecondition,
+	win.ERROR_SERVICE_LOGON_FAILED:        FailedPrecondition, // the service's account, not the caller's
+	win.ERROR_SERVICE_MARKED_FOR_DELETE:   FailedPrecondition,
+	win.ERROR_SERVICE_DEPENDENCY_DELETED:  FailedPrecondition,
 
 	win.ERROR_SHARING_VIOLATION:          Busy,
 	win.ERROR_LOCK_VIOLATION:             Busy,
 	win.ERROR_BUSY:                       Busy,
 	win.ERROR_SERVICE_CANNOT_ACCEPT_CTRL: Busy,
+	win.ERROR_SERVICE_DATABASE_LOCKED:    Busy,
 
 	win.ERROR_NOT_READY:             Unavailable,
 	win.ERROR_CRC:                   Unavailable,
@@ -67,8 +76,13 @@ var kinds = map[error]Kind{
 	win.ERROR_DEVICE_NOT_CONNECTED:  Unavailable,
 	win.WSAEHOSTDOWN:                Unavailable,
 
+	win.ERROR_SERVICE_REQUEST_TIMEOUT: Unavailable,
+	win.ERROR_PROCESS_ABORTED:         Unavailable,
+	win.ERROR_SERVICE_START_HANG:      Unavailable,
+
 	win.ERROR_DISK_FULL:           ResourceExhausted,
 	win.ERROR_NO_SYSTEM_RESOURCES: ResourceExhausted,
+	win.ERROR_SERVICE_NO_THREAD:   ResourceExhausted,
 
 	win.ERROR_INVALID_FUNCTION:     Unsupported,
 	win.ERROR_NOT_SUPPORTED:        Unsupported,

@@ -37,11 +37,18 @@ func build(spec NodeSpec) (*Node, error) {
 		switches: spec.Switches,
 		build:    or(spec.Build, defaultBuild),
 		windows:  or(spec.WindowsDirectory, `C:\Windows`),
+		bios:     defaultBIOS,
 		registry: map[registryKey]win.RegistryValue{},
 		disks:    map[uint32]*disk{},
 		volumes:  map[abi.GUID]*volume{},
 		letters:  map[byte]abi.GUID{},
 		points:   map[string]*mountPoint{},
+	}
+	if spec.BIOS != nil {
+		n.bios = *spec.BIOS
+	}
+	if err := errors.Join(n.bios.check(), n.installServices(spec.Services)); err != nil {
+		return nil, err
 	}
 	if len(spec.Disks) == 0 {
 		spec.Disks = []DiskSpec{BootDisk()}

@@ -27,12 +27,15 @@ type Node struct {
 	switches Switches
 	build    uint32
 	windows  string // the Windows directory, for example C:\Windows
+	bios     BIOSSpec
 	registry map[registryKey]win.RegistryValue
 
 	disks   map[uint32]*disk // attached disks by number
 	volumes map[abi.GUID]*volume
 	letters map[byte]abi.GUID      // drive letters, upper case
 	points  map[string]*mountPoint // the mount manager's folders, by foldPath of text
+
+	services map[string]*service // by foldService of name
 
 	known     []*disk       // every described disk, attached or not, in order
 	generated uint64        // GUIDs so far

@@ -16,11 +16,12 @@ func New(spec NodeSpec) (*Node, error) {
 		return nil, fmt.Errorf("node %q: %w", spec.Name, err)
 	}
 	n.host = intercept.Host(&win.Host{
-		Devices: devices{n},
-		Mounts:  mounts{n},
-		Files:   files{n},
-		System:  system{n},
-		WMI:     nodeWMI{n},
+		Devices:  devices{n},
+		Mounts:   mounts{n},
+		Files:    files{n},
+		Services: services{n},
+		System:   system{n},
+		WMI:      nodeWMI{n},
 	}, n.around)
 	n.readStorage()
 	return n, nil

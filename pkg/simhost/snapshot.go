@@ -40,6 +40,9 @@ func (n *Node) Snapshot() Snapshot {
 		}
 		s.line("mount manager %s: %s%s", p.text, volumeName(p.volume), state)
 	}
+	for _, service := range n.sortedServices() {
+		s.line("service %s: %s", service.spec.Name, service.describe())
+	}
 	return Snapshot(strings.Join(s.lines, "\n") + "\n")
 }
 

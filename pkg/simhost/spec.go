@@ -37,6 +37,12 @@ type NodeSpec struct {
 	SANPolicy SANPolicy `json:"sanPolicy,omitempty"`
 	// Arrival is how long a new volume takes to arrive.
 	Arrival Duration `json:"arrival,omitempty"`
+	// BIOS is what the firmware says; nil means a virtual machine of Hyper-V.
+	BIOS *BIOSSpec `json:"bios,omitempty"`
+	// Services are the services beside, or instead of, those that every node
+	// has: DcomLaunch, RpcEptMapper, RpcSs, SamSs, EventLog, Winmgmt,
+	// LanmanWorkstation, WinDefend, MSiSCSI, disk, containerd and kubelet.
+	Services []ServiceSpec `json:"services,omitempty"`
 	// Switches put unverified facts into their other position.
 	Switches Switches `json:"switches,omitzero"`
 	// Disks are attached from the start, as disk 0, 1, …; their state is as

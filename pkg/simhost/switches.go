@@ -100,6 +100,11 @@ type Switches struct {
 	// provider read it answer 40003, cache out of date (windows-api.md 5.4).
 	// Else the provider acts on what its cache says.
 	StaleRowsRefused bool `json:"staleRowsRefused,omitempty"`
+
+	// DirectDependents makes EnumDependentServices list only the services that
+	// depend on one directly, not those that do through others (windows-api.md
+	// 11.1).
+	DirectDependents bool `json:"directDependents,omitempty"`
 }
 
 // BlankDisk is how the layout of an uninitialised disk reads.

@@ -10,7 +10,7 @@ trap 'rm -rf "$tmp"' EXIT
 
 # The constants that Go spells as C does.
 constants() {
-  sed -nE "s/^[[:space:]]*([A-Z][A-Z0-9]*_[A-Z0-9_]+) +$1 *= .*/\\1/p" "$top"/internal/win/abi/*.go "$top/internal/win/codes.go" | sort -u
+  sed -nE "s/^[[:space:]]*([A-Z][A-Z0-9]*_[A-Z0-9_]+) +$1 *= .*/\\1/p" "$top"/internal/win/abi/*.go "$top/internal/win/codes.go" "$top/internal/win/services.go" | sort -u
 }
 {
   constants '(uint32|byte|ReparseTag|Errno|HRESULT)' | sed 's/.*/CONSTANT(&)/'

@@ -70,7 +70,7 @@ func TestConstantsAreThoseOfTheHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := 0
-	for _, file := range append(files, "../codes.go") {
+	for _, file := range append(files, "../codes.go", "../services.go") {
 		for name, value := range windowsConstants(t, file) {
 			want := g.number(t, name)
 			if strings.HasPrefix(name, "RPC_S_") { // a Win32 code as HRESULT

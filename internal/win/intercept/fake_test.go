@@ -18,7 +18,7 @@ type fake struct {
 }
 
 func (f *fake) host() *win.Host {
-	return &win.Host{Devices: fakeDevices{f}, Mounts: fakeMounts{f}, Files: fakeFiles{f}, System: fakeSystem{f}, WMI: fakeWMI{f}}
+	return &win.Host{Devices: fakeDevices{f}, Mounts: fakeMounts{f}, Files: fakeFiles{f}, Services: fakeServices{f}, System: fakeSystem{f}, WMI: fakeWMI{f}}
 }
 
 func (f *fake) answer() error {
@@ -34,12 +34,13 @@ func (f *fake) answerOpen() error {
 }
 
 type (
-	fakeDevices struct{ *fake }
-	fakeMounts  struct{ *fake }
-	fakeFiles   struct{ *fake }
-	fakeSystem  struct{ *fake }
-	fakeWMI     struct{ *fake }
-	fakeObject  struct{ *fake } // a device, file, session, rows or call
+	fakeDevices  struct{ *fake }
+	fakeMounts   struct{ *fake }
+	fakeFiles    struct{ *fake }
+	fakeServices struct{ *fake }
+	fakeSystem   struct{ *fake }
+	fakeWMI      struct{ *fake }
+	fakeObject   struct{ *fake } // a device, file, service, session, rows or call
 )
 
 func (f fakeDevices) Interfaces(abi.GUID) ([]string, error) { return []string{"disk"}, f.answer() }
@@ -71,6 +72,28 @@ func (f fakeSystem) BuildNumber() (uint32, error)      { return 20348, f.answer(
 func (f fakeSystem) RegistryValue(string, string) (win.RegistryValue, error) {
 	return win.RegistryValue{Type: 1}, f.answer()
 }
+
+func (f fakeSystem) FirmwareTable(uint32, uint32) ([]byte, error) { return []byte{1}, f.answer() }
+
+func (f fakeServices) Open(string, win.Access) (win.Service, error) {
+	return fakeService{fakeObject(f)}, f.answerOpen()
+}
+
+type fakeService struct{ fakeObject }
+
+func (f fakeService) Config() (win.ServiceConfig, error) {
+	return win.ServiceConfig{StartType: 3}, f.answer()
+}
+func (f fakeService) DelayedStart() (bool, error) { return true, f.answer() }
+func (f fakeService) Status() (win.ServiceStatus, error) {
+	return win.ServiceStatus{State: 4}, f.answer()
+}
+func (f fakeService) Dependents(uint32) ([]string, error) { return []string{"service"}, f.answer() }
+func (f fakeService) Start() error                        { return f.answer() }
+func (f fakeService) Control(uint32) (win.ServiceStatus, error) {
+	return win.ServiceStatus{State: 3}, f.answer()
+}
+func (f fakeService) Close() error { f.open--; return f.err }
 
 func (f fakeWMI) Enter() error { return f.answerOpen() }
 func (f fakeWMI) Leave()       { f.open-- }

@@ -15,10 +15,10 @@ type Call struct {
 	// Method is the interface and its method: "Devices.Open", "File.List".
 	Method string
 	// Subject is what was asked: the path of an open device or file, a mount
-	// point or volume, a registry key and value, a namespace, a query, an
-	// object path, or "Class.Method" with the object path behind it.
+	// point or volume, a service, a registry key and value, a namespace, a
+	// query, an object path, or "Class.Method" with the object path behind it.
 	Subject string
-	// Code is the control code, information class or flags, else 0.
+	// Code is the control code, information class, provider or flags, else 0.
 	Code uint32
 	// Continues marks a further step of a documented call that was counted
 	// before: of an enumeration (File.List without restart, Rows.Next) or of
@@ -44,11 +44,12 @@ type Around func(c Call, do func() error) error
 // they open are wrapped. What is attached to h is not attached to the new host.
 func Host(h *win.Host, around Around) *win.Host {
 	return &win.Host{
-		Devices: &devices{h.Devices, around},
-		Mounts:  &mounts{h.Mounts, around},
-		Files:   &files{h.Files, around},
-		System:  &system{h.System, around},
-		WMI:     &wmi{h.WMI, around},
+		Devices:  &devices{h.Devices, around},
+		Mounts:   &mounts{h.Mounts, around},
+		Files:    &files{h.Files, around},
+		Services: &services{h.Services, around},
+		System:   &system{h.System, around},
+		WMI:      &wmi{h.WMI, around},
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 type opened struct {
 	device  win.Device
 	file    win.File
+	service win.Service
 	session win.Session
 	rows    win.Rows
 	call    win.Call
@@ -27,12 +28,13 @@ type opened struct {
 func openAll(t *testing.T, h *win.Host) opened {
 	t.Helper()
 	var o opened
-	var errs [5]error
+	var errs [6]error
 	o.device, errs[0] = h.Devices.Open(`\\.\PhysicalDrive3`, win.NoAccess)
 	o.file, errs[1] = h.Files.Open(nil, `\\?\C:\dir`, win.OpenFile{})
 	o.session, errs[2] = h.WMI.Connect(`root\cimv2`)
 	o.rows, errs[3] = o.session.Query("SELECT")
 	o.call, errs[4] = o.session.Start("MSFT_Disk", "path", "Refresh", nil)
+	o.service, errs[5] = h.Services.Open("MSiSCSI", win.ServiceStart)
 	if err := errors.Join(errs[:]...); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +45,7 @@ func (o opened) close() error {
 	o.rows.Close()
 	o.call.Close()
 	o.session.Close()
-	return errors.Join(o.device.Close(), o.file.Close())
+	return errors.Join(o.device.Close(), o.file.Close(), o.service.Close())
 }
 
 // asked is a result whose value is no error.
@@ -81,6 +83,14 @@ var calls = []struct {
 	{Call{Method: "System.WindowsDirectory"}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.System.WindowsDirectory()) }},
 	{Call{Method: "System.RegistryValue", Subject: `k\n`}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.System.RegistryValue("k", "n")) }},
 	{Call{Method: "System.BuildNumber"}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.System.BuildNumber()) }},
+	{Call{Method: "System.FirmwareTable", Code: 7}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.System.FirmwareTable(7, 0)) }},
+	{Call{Method: "Services.Open", Subject: "s"}, true, func(h *win.Host, _ opened) (any, error) { return asked(h.Services.Open("s", 0)) }},
+	{Call{Method: "Service.Config", Subject: "MSiSCSI"}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.service.Config()) }},
+	{Call{Method: "Service.DelayedStart", Subject: "MSiSCSI"}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.service.DelayedStart()) }},
+	{Call{Method: "Service.Status", Subject: "MSiSCSI"}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.service.Status()) }},
+	{Call{Method: "Service.Dependents", Subject: "MSiSCSI", Code: 1}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.service.Dependents(1)) }},
+	{Call{Method: "Service.Start", Subject: "MSiSCSI"}, false, func(_ *win.Host, o opened) (any, error) { return told(o.service.Start()) }},
+	{Call{Method: "Service.Control", Subject: "MSiSCSI", Code: 1}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.service.Control(1)) }},
 	{Call{Method: "WMI.Enter"}, true, func(h *win.Host, _ opened) (any, error) { return told(h.WMI.Enter()) }},
 	{Call{Method: "WMI.Connect", Subject: "ns"}, true, func(h *win.Host, _ opened) (any, error) { return asked(h.WMI.Connect("ns")) }},
 	{Call{Method: "Session.Query", Subject: "q"}, true, func(_ *win.Host, o opened) (any, error) { return asked(o.session.Query("q")) }},
@@ -100,6 +110,7 @@ func TestCalls_AreComplete(t *testing.T) {
 	}
 	for _, of := range []reflect.Type{
 		reflect.TypeFor[win.Devices](), reflect.TypeFor[win.Device](), reflect.TypeFor[win.Mounts](), reflect.TypeFor[win.Files](), reflect.TypeFor[win.File](),
+		reflect.TypeFor[win.Services](), reflect.TypeFor[win.Service](),
 		reflect.TypeFor[win.System](), reflect.TypeFor[win.WMI](), reflect.TypeFor[win.Session](), reflect.TypeFor[win.Rows](), reflect.TypeFor[win.Call](),
 	} {
 		for i := range of.NumMethod() {
@@ -189,7 +200,7 @@ func TestHost_ClosesThrough(t *testing.T) {
 	count := 0
 	h := Host(f.host(), func(_ Call, do func() error) error { count++; return do() })
 	o := openAll(t, h)
-	if f.open != 5 || count != 5 {
+	if f.open != 6 || count != 6 {
 		t.Fatalf("%d open, %d calls", f.open, count)
 	}
 	f.err = win.ERROR_INVALID_HANDLE
@@ -201,7 +212,7 @@ func TestHost_ClosesThrough(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.WMI.Leave()
-	if f.open != 0 || count != 6 {
+	if f.open != 0 || count != 7 {
 		t.Errorf("%d open, %d calls", f.open, count)
 	}
 }

@@ -21,3 +21,8 @@ func (s *system) RegistryValue(key, name string) (win.RegistryValue, error) {
 func (s *system) BuildNumber() (uint32, error) {
 	return ask(s.around, Call{Method: "System.BuildNumber"}, s.inner.BuildNumber)
 }
+
+func (s *system) FirmwareTable(provider, id uint32) ([]byte, error) {
+	return ask(s.around, Call{Method: "System.FirmwareTable", Code: provider},
+		func() ([]byte, error) { return s.inner.FirmwareTable(provider, id) })
+}

@@ -10,12 +10,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 )
 
-// handle owns a kernel handle. Close never waits: a call that is still running
+// handle owns a kernel or service handle. Close never waits: a call that is still running
 // keeps the kernel handle, so that its number cannot come to mean another
 // object, and the last such call closes it.
 type handle struct {
 	mu     sync.Mutex
 	value  windows.Handle
+	free   func(windows.Handle) error // nil: CloseHandle
 	users  int
 	closed bool
 }
@@ -47,9 +48,16 @@ func (h *handle) leave() error {
 	defer h.mu.Unlock()
 	h.users--
 	if h.closed && h.users == 0 {
-		return windows.CloseHandle(h.value)
+		return h.giveBack()
 	}
 	return nil
+}
+
+func (h *handle) giveBack() error {
+	if h.free != nil {
+		return h.free(h.value)
+	}
+	return windows.CloseHandle(h.value)
 }
 
 // Close gives the handle back. Closing again does nothing.
@@ -63,7 +71,7 @@ func (h *handle) Close() error {
 	if h.users > 0 {
 		return nil
 	}
-	return windows.CloseHandle(h.value)
+	return h.giveBack()
 }
 
 // Control sends a control code (DeviceIoControl). A synchronous handle: it

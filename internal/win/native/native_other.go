@@ -13,7 +13,7 @@ import (
 )
 
 func newHost() *win.Host {
-	return &win.Host{Devices: devices{}, Mounts: mounts{}, Files: files{}, System: system{}, WMI: wmi{}}
+	return &win.Host{Devices: devices{}, Mounts: mounts{}, Files: files{}, Services: services{}, System: system{}, WMI: wmi{}}
 }
 
 func unsupported() error { return fmt.Errorf("this is not Windows: %w", errors.ErrUnsupported) }
@@ -40,13 +40,18 @@ type files struct{}
 func (files) Open(win.File, string, win.OpenFile) (win.File, error) { return nil, unsupported() }
 func (files) SymbolicLink(string, string, uint32) error             { return unsupported() }
 
+type services struct{}
+
+func (services) Open(string, win.Access) (win.Service, error) { return nil, unsupported() }
+
 type system struct{}
 
 func (system) WindowsDirectory() (string, error) { return "", unsupported() }
 func (system) RegistryValue(string, string) (win.RegistryValue, error) {
 	return win.RegistryValue{}, unsupported()
 }
-func (system) BuildNumber() (uint32, error) { return 0, unsupported() }
+func (system) BuildNumber() (uint32, error)                 { return 0, unsupported() }
+func (system) FirmwareTable(uint32, uint32) ([]byte, error) { return nil, unsupported() }
 
 type wmi struct{}
 

@@ -13,11 +13,12 @@ import (
 
 func newHost() *win.Host {
 	return &win.Host{
-		Devices: devices{setup: newSetupAPI()},
-		Mounts:  mounts{},
-		Files:   files{},
-		System:  system{},
-		WMI:     wmi{com: newCOM()},
+		Devices:  devices{setup: newSetupAPI()},
+		Mounts:   mounts{},
+		Files:    files{},
+		Services: services{},
+		System:   system{firmwareTable: windows.NewLazySystemDLL("kernel32.dll").NewProc("GetSystemFirmwareTable")},
+		WMI:      wmi{com: newCOM()},
 	}
 }
 

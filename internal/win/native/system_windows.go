@@ -3,12 +3,14 @@
 package native
 
 import (
+	"unsafe"
+
 	"golang.org/x/sys/windows"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 )
 
-type system struct{}
+type system struct{ firmwareTable *windows.LazyProc }
 
 var _ win.System = system{}
 
@@ -43,3 +45,16 @@ func (system) RegistryValue(key, name string) (win.RegistryValue, error) {
 }
 
 func (system) BuildNumber() (uint32, error) { return windows.RtlGetVersion().BuildNumber, nil }
+
+func (s system) FirmwareTable(provider, id uint32) ([]byte, error) {
+	if err := find(s.firmwareTable); err != nil {
+		return nil, err
+	}
+	return grow(4096, func(buf []byte) (int, error) {
+		size, _, last := s.firmwareTable.Call(uintptr(provider), uintptr(id), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
+		if size == 0 {
+			return 0, failure(last)
+		}
+		return int(size), nil
+	})
+}
