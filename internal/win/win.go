@@ -31,6 +31,7 @@ type Host struct {
 	Services Services
 	System   System
 	WMI      WMI
+	Logons   Logons
 
 	mu       sync.Mutex
 	attached map[reflect.Type]any

@@ -18,7 +18,7 @@ type fake struct {
 }
 
 func (f *fake) host() *win.Host {
-	return &win.Host{Devices: fakeDevices{f}, Mounts: fakeMounts{f}, Files: fakeFiles{f}, Services: fakeServices{f}, System: fakeSystem{f}, WMI: fakeWMI{f}}
+	return &win.Host{Devices: fakeDevices{f}, Mounts: fakeMounts{f}, Files: fakeFiles{f}, Services: fakeServices{f}, System: fakeSystem{f}, WMI: fakeWMI{f}, Logons: fakeLogons{f}}
 }
 
 func (f *fake) answer() error {
@@ -94,6 +94,17 @@ func (f fakeService) Control(uint32) (win.ServiceStatus, error) {
 	return win.ServiceStatus{State: 3}, f.answer()
 }
 func (f fakeService) Close() error { f.open--; return f.err }
+
+type fakeLogons struct{ *fake }
+
+func (f fakeLogons) Logon(string, string, string) (win.Logon, error) {
+	return fakeLogon{fakeObject(f)}, f.answerOpen()
+}
+
+type fakeLogon struct{ fakeObject }
+
+func (f fakeLogon) Open(string) error { return f.answer() }
+func (f fakeLogon) Close() error      { f.open--; return f.err }
 
 func (f fakeWMI) Enter() error { return f.answerOpen() }
 func (f fakeWMI) Leave()       { f.open-- }

@@ -50,6 +50,7 @@ func Host(h *win.Host, around Around) *win.Host {
 		Services: &services{h.Services, around},
 		System:   &system{h.System, around},
 		WMI:      &wmi{h.WMI, around},
+		Logons:   &logons{h.Logons, around},
 	}
 }
 

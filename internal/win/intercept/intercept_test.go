@@ -23,17 +23,19 @@ type opened struct {
 	session win.Session
 	rows    win.Rows
 	call    win.Call
+	logon   win.Logon
 }
 
 func openAll(t *testing.T, h *win.Host) opened {
 	t.Helper()
 	var o opened
-	var errs [6]error
+	var errs [7]error
 	o.device, errs[0] = h.Devices.Open(`\\.\PhysicalDrive3`, win.NoAccess)
 	o.file, errs[1] = h.Files.Open(nil, `\\?\C:\dir`, win.OpenFile{})
 	o.session, errs[2] = h.WMI.Connect(`root\cimv2`)
 	o.rows, errs[3] = o.session.Query("SELECT")
 	o.call, errs[4] = o.session.Start("MSFT_Disk", "path", "Refresh", nil)
+	o.logon, errs[6] = h.Logons.Logon("user", "", "password")
 	o.service, errs[5] = h.Services.Open("MSiSCSI", win.ServiceStart)
 	if err := errors.Join(errs[:]...); err != nil {
 		t.Fatal(err)
@@ -45,7 +47,7 @@ func (o opened) close() error {
 	o.rows.Close()
 	o.call.Close()
 	o.session.Close()
-	return errors.Join(o.device.Close(), o.file.Close(), o.service.Close())
+	return errors.Join(o.device.Close(), o.file.Close(), o.service.Close(), o.logon.Close())
 }
 
 // asked is a result whose value is no error.
@@ -91,6 +93,8 @@ var calls = []struct {
 	{Call{Method: "Service.Dependents", Subject: "MSiSCSI", Code: 1}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.service.Dependents(1)) }},
 	{Call{Method: "Service.Start", Subject: "MSiSCSI"}, false, func(_ *win.Host, o opened) (any, error) { return told(o.service.Start()) }},
 	{Call{Method: "Service.Control", Subject: "MSiSCSI", Code: 1}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.service.Control(1)) }},
+	{Call{Method: "Logons.Logon"}, true, func(h *win.Host, _ opened) (any, error) { return asked(h.Logons.Logon("u", "d", "p")) }},
+	{Call{Method: "Logon.Open", Subject: "p"}, false, func(_ *win.Host, o opened) (any, error) { return told(o.logon.Open("p")) }},
 	{Call{Method: "WMI.Enter"}, true, func(h *win.Host, _ opened) (any, error) { return told(h.WMI.Enter()) }},
 	{Call{Method: "WMI.Connect", Subject: "ns"}, true, func(h *win.Host, _ opened) (any, error) { return asked(h.WMI.Connect("ns")) }},
 	{Call{Method: "Session.Query", Subject: "q"}, true, func(_ *win.Host, o opened) (any, error) { return asked(o.session.Query("q")) }},
@@ -112,6 +116,7 @@ func TestCalls_AreComplete(t *testing.T) {
 		reflect.TypeFor[win.Devices](), reflect.TypeFor[win.Device](), reflect.TypeFor[win.Mounts](), reflect.TypeFor[win.Files](), reflect.TypeFor[win.File](),
 		reflect.TypeFor[win.Services](), reflect.TypeFor[win.Service](),
 		reflect.TypeFor[win.System](), reflect.TypeFor[win.WMI](), reflect.TypeFor[win.Session](), reflect.TypeFor[win.Rows](), reflect.TypeFor[win.Call](),
+		reflect.TypeFor[win.Logons](), reflect.TypeFor[win.Logon](),
 	} {
 		for i := range of.NumMethod() {
 			method := of.Method(i).Name
@@ -200,7 +205,7 @@ func TestHost_ClosesThrough(t *testing.T) {
 	count := 0
 	h := Host(f.host(), func(_ Call, do func() error) error { count++; return do() })
 	o := openAll(t, h)
-	if f.open != 6 || count != 6 {
+	if f.open != 7 || count != 7 {
 		t.Fatalf("%d open, %d calls", f.open, count)
 	}
 	f.err = win.ERROR_INVALID_HANDLE
@@ -212,7 +217,7 @@ func TestHost_ClosesThrough(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.WMI.Leave()
-	if f.open != 0 || count != 7 {
+	if f.open != 0 || count != 8 {
 		t.Errorf("%d open, %d calls", f.open, count)
 	}
 }

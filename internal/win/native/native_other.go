@@ -13,7 +13,7 @@ import (
 )
 
 func newHost() *win.Host {
-	return &win.Host{Devices: devices{}, Mounts: mounts{}, Files: files{}, Services: services{}, System: system{}, WMI: wmi{}}
+	return &win.Host{Devices: devices{}, Mounts: mounts{}, Files: files{}, Services: services{}, System: system{}, WMI: wmi{}, Logons: logons{}}
 }
 
 func unsupported() error { return fmt.Errorf("this is not Windows: %w", errors.ErrUnsupported) }
@@ -52,6 +52,10 @@ func (system) RegistryValue(string, string) (win.RegistryValue, error) {
 }
 func (system) BuildNumber() (uint32, error)                 { return 0, unsupported() }
 func (system) FirmwareTable(uint32, uint32) ([]byte, error) { return nil, unsupported() }
+
+type logons struct{}
+
+func (logons) Logon(string, string, string) (win.Logon, error) { return nil, unsupported() }
 
 type wmi struct{}
 

@@ -19,6 +19,7 @@ func newHost() *win.Host {
 		Services: services{},
 		System:   system{firmwareTable: windows.NewLazySystemDLL("kernel32.dll").NewProc("GetSystemFirmwareTable")},
 		WMI:      wmi{com: newCOM()},
+		Logons:   newLogons(),
 	}
 }
 
