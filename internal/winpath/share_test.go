@@ -47,7 +47,7 @@ func TestParseRemote_SMB3Refuses(t *testing.T) {
 		`\\host:445\share`, `\\[fe80::1]\share`, `\\fe80::1\share`, `\\host@SSL\share`, `\\host@8080\share`, `\\ho st\share`, `\\host$\share`,
 		`\\host\sh+are`, `\\host\sh[are`, `\\host\sh]are`, `\\host\sh"are`, `\\host\sh:are`, `\\host\sh;are`, `\\host\sh|are`,
 		`\\host\sh<are`, `\\host\sh>are`, `\\host\sh,are`, `\\host\sh?are`, `\\host\sh*are`, `\\host\sh=are`,
-		`\\host\share\..\other`, `\\host\..\share`, `\\host\share\NUL`, `\\host\share\a.`, `\\host.\share`, "\\\\host\\sh\x00are",
+		`\\host\share\..\x`, `\\host\..\share`, `\\host\share\NUL`, `\\host\share\a.`, `\\host.\share`, "\\\\host\\sh\x00are",
 		"\\\\host\\sh\nare", "\\\\host\\\xffshare", `\\host\x' OR '1'='1`,
 	} {
 		t.Run(in, func(t *testing.T) {
