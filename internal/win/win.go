@@ -15,6 +15,8 @@
 package win
 
 import (
+	"fmt"
+	"io"
 	"reflect"
 	"sync"
 	"time"
@@ -281,8 +283,15 @@ type Call interface {
 // __RELPATH) are values like others.
 type Row map[string]any
 
-// Param is a method parameter, its value in the types of [Row].
+// Param is a method parameter, its value in the types of [Row]. The value may be
+// a secret, so that a Param formats as its name alone.
 type Param struct {
 	Name  string
 	Value any
 }
+
+// Format writes the name, whatever the verb.
+func (p Param) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.Name) }
+
+// MarshalText is the name.
+func (p Param) MarshalText() ([]byte, error) { return []byte(p.Name), nil }

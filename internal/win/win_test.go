@@ -3,9 +3,12 @@
 package win
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -119,6 +122,29 @@ func TestAttached_Concurrently(t *testing.T) {
 	for _, w := range got {
 		if w == nil || w != got[0] {
 			t.Errorf("got %v and %v", w, got[0])
+		}
+	}
+}
+
+// A parameter may be a password, and parameters reach messages.
+func TestParam_HidesItsValue(t *testing.T) {
+	const canary = "canary"
+	for _, value := range []any{canary, []any{canary}, Row{canary: canary}} {
+		p := Param{Name: "Credential", Value: value}
+		for _, v := range []any{p, &p, []Param{p}, struct{ P Param }{p}} {
+			texts := []string{fmt.Sprint(v)}
+			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+				texts = append(texts, fmt.Sprintf(verb, v))
+			}
+			text, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range append(texts, string(text)) {
+				if strings.Contains(s, canary) || strings.Contains(s, fmt.Sprintf("%x", canary)) {
+					t.Errorf("%T shows %s", v, s)
+				}
+			}
 		}
 	}
 }

@@ -81,6 +81,9 @@ var (
 	ErrMountedBelow error = &reason{FailedPrecondition, "a volume is mounted below"}
 	// ErrLinkLoop: a chain of links is too long or leads back to itself.
 	ErrLinkLoop error = &reason{FailedPrecondition, "too many links"}
+	// ErrCredentialConflict: the share or its server is in use with a
+	// credential that is not known to be the request's.
+	ErrCredentialConflict error = &reason{FailedPrecondition, "in use with another credential"}
 	// ErrProtectedService: the service is never stopped, because Windows or
 	// the node needs it.
 	ErrProtectedService error = &reason{PermissionDenied, "protected service"}

@@ -26,6 +26,8 @@ var reasons = map[error]Kind{
 	ErrMountedBelow:   FailedPrecondition,
 	ErrLinkLoop:       FailedPrecondition,
 
+	ErrCredentialConflict: FailedPrecondition,
+
 	ErrProtectedService:  PermissionDenied,
 	ErrDependentServices: FailedPrecondition,
 	ErrServiceEnded:      Unavailable,
