@@ -26,9 +26,10 @@ const (
 	volume
 	path
 	share
+	service
 )
 
-var kindNames = [...]string{disk: "disk", volume: "volume", path: "path", share: "share"}
+var kindNames = [...]string{disk: "disk", volume: "volume", path: "path", share: "share", service: "service"}
 
 // Disk is the key of a disk.
 func Disk(name string) Key { return Key{disk, name} }
@@ -41,6 +42,9 @@ func Path(name string) Key { return Key{path, name} }
 
 // Share is the key of a network share.
 func Share(name string) Key { return Key{share, name} }
+
+// Service is the key of a service.
+func Service(name string) Key { return Key{service, name} }
 
 // String reads "disk 3".
 func (k Key) String() string { return kindNames[k.kind] + " " + k.name }

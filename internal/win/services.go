@@ -29,10 +29,9 @@ type Service interface {
 	DelayedStart() (bool, error)
 	// Status is the state of the service now (QueryServiceStatusEx).
 	Status() (ServiceStatus, error)
-	// Dependents lists the key names of the services that depend on this one
-	// and are in one of the given states, in reverse start order
-	// (EnumDependentServicesW).
-	Dependents(states uint32) ([]string, error)
+	// Dependents lists the services that depend on this one and are in one of
+	// the given states, in reverse start order (EnumDependentServicesW).
+	Dependents(states uint32) ([]DependentService, error)
 	// Start asks for the service to be started, without arguments
 	// (StartServiceW). It returns before the service runs.
 	Start() error
@@ -62,6 +61,13 @@ type ServiceStatus struct {
 	WaitHint         uint32 // milliseconds until CheckPoint grows or State changes
 	ProcessID        uint32
 	Flags            uint32
+}
+
+// DependentService is ENUM_SERVICE_STATUS. Process id and flags of its status
+// are zero.
+type DependentService struct {
+	Name   string // key name
+	Status ServiceStatus
 }
 
 // Types of services (winnt.h).

@@ -73,7 +73,7 @@ func (o *openService) Status() (status win.ServiceStatus, err error) {
 	return status, err
 }
 
-func (o *openService) Dependents(states uint32) (names []string, err error) {
+func (o *openService) Dependents(states uint32) (list []win.DependentService, err error) {
 	err = o.with(win.ServiceEnumerateDependents, func(s *service, now time.Time) error {
 		for _, d := range o.node.dependents(s, !o.node.switches.DirectDependents) {
 			o.node.settleService(d, now)
@@ -82,12 +82,12 @@ func (o *openService) Dependents(states uint32) (names []string, err error) {
 				state = win.SERVICE_ACTIVE
 			}
 			if states&state != 0 {
-				names = append(names, d.spec.Name)
+				list = append(list, win.DependentService{Name: d.spec.Name, Status: d.status(now)})
 			}
 		}
 		return nil
 	})
-	return names, err
+	return list, err
 }
 
 func (o *openService) Start() error {

@@ -88,8 +88,10 @@ func (f fakeService) DelayedStart() (bool, error) { return true, f.answer() }
 func (f fakeService) Status() (win.ServiceStatus, error) {
 	return win.ServiceStatus{State: 4}, f.answer()
 }
-func (f fakeService) Dependents(uint32) ([]string, error) { return []string{"service"}, f.answer() }
-func (f fakeService) Start() error                        { return f.answer() }
+func (f fakeService) Dependents(uint32) ([]win.DependentService, error) {
+	return []win.DependentService{{Name: "service"}}, f.answer()
+}
+func (f fakeService) Start() error { return f.answer() }
 func (f fakeService) Control(uint32) (win.ServiceStatus, error) {
 	return win.ServiceStatus{State: 3}, f.answer()
 }

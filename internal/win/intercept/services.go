@@ -37,9 +37,9 @@ func (s *service) Status() (win.ServiceStatus, error) {
 	return ask(s.around, Call{Method: "Service.Status", Subject: s.name}, s.inner.Status)
 }
 
-func (s *service) Dependents(states uint32) ([]string, error) {
+func (s *service) Dependents(states uint32) ([]win.DependentService, error) {
 	return ask(s.around, Call{Method: "Service.Dependents", Subject: s.name, Code: states},
-		func() ([]string, error) { return s.inner.Dependents(states) })
+		func() ([]win.DependentService, error) { return s.inner.Dependents(states) })
 }
 
 func (s *service) Start() error {

@@ -100,8 +100,8 @@ func (s *service) Status() (win.ServiceStatus, error) {
 	}, err
 }
 
-func (s *service) Dependents(states uint32) ([]string, error) {
-	var names []string
+func (s *service) Dependents(states uint32) ([]win.DependentService, error) {
+	var list []win.DependentService
 	err := s.handle.use(func(value windows.Handle) error {
 		var count uint32
 		buf, err := grow(4096, func(buf []byte) (int, error) {
@@ -113,11 +113,14 @@ func (s *service) Dependents(states uint32) ([]string, error) {
 			return err
 		}
 		for _, entry := range unsafe.Slice((*windows.ENUM_SERVICE_STATUS)(unsafe.Pointer(&buf[0])), count) {
-			names = append(names, windows.UTF16PtrToString(entry.ServiceName))
+			list = append(list, win.DependentService{
+				Name:   windows.UTF16PtrToString(entry.ServiceName),
+				Status: statusOf(entry.ServiceStatus),
+			})
 		}
 		return nil
 	})
-	return names, err
+	return list, err
 }
 
 func (s *service) Start() error {
@@ -127,6 +130,10 @@ func (s *service) Start() error {
 func (s *service) Control(code uint32) (win.ServiceStatus, error) {
 	var raw windows.SERVICE_STATUS
 	err := s.handle.use(func(value windows.Handle) error { return windows.ControlService(value, code, &raw) })
+	return statusOf(raw), err
+}
+
+func statusOf(raw windows.SERVICE_STATUS) win.ServiceStatus {
 	return win.ServiceStatus{
 		Type:             raw.ServiceType,
 		State:            raw.CurrentState,
@@ -135,5 +142,5 @@ func (s *service) Control(code uint32) (win.ServiceStatus, error) {
 		ServiceExitCode:  raw.ServiceSpecificExitCode,
 		CheckPoint:       raw.CheckPoint,
 		WaitHint:         raw.WaitHint,
-	}, err
+	}
 }
