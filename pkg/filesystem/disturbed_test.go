@@ -68,6 +68,7 @@ func TestDisturbed(t *testing.T) {
 	}
 	for name, sc := range scenarios {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			disturb.Run(t, disturb.Scenario{
 				Node: func(t *testing.T) *simhost.Node {
 					t.Helper()

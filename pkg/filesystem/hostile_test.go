@@ -35,6 +35,7 @@ func TestSwappedDirectory(t *testing.T) {
 	for swapName, swap := range swaps {
 		for changeName, change := range changes {
 			t.Run(changeName+" with "+swapName, func(t *testing.T) {
+				t.Parallel()
 				for k, reached := 0, true; reached; k++ {
 					reached = trySwap(t, k, victim, swap, change)
 				}
