@@ -55,20 +55,24 @@ func (d *Disk) WaitForDisk(ctx context.Context, m Matcher) (Description, error) 
 	}
 	ctx, cancel := blocking.WithBudget(ctx, blocking.ChangeBudget)
 	defer cancel()
-	var rescanned error
+	var last error
 	for look := 0; ; look++ {
 		found, err := d.find(ctx, m)
-		if !errors.Is(err, errdefs.ErrNotFound) && !errors.Is(err, errdefs.ErrUnavailable) {
+		switch {
+		case err == nil:
+			return found, nil
+		case ctx.Err() != nil && last != nil: // err says no more than that
+		case !errors.Is(err, errdefs.ErrNotFound) && !errors.Is(err, errdefs.ErrUnavailable):
 			return found, errdefs.Wrap(op, m.String(), err)
-		}
-		if look%looksPerRescan == 0 {
-			rescanned = d.rescanBriefly(ctx)
+		case look%looksPerRescan == 0:
+			last = errors.Join(err, d.rescanBriefly(ctx))
+		default:
+			last = err
 		}
 		select {
 		case <-time.After(lookInterval):
 		case <-ctx.Done():
-			last := fmt.Errorf("%w: %w", ctx.Err(), errors.Join(err, rescanned))
-			return Description{}, errdefs.As(errdefs.KindOf(ctx.Err()), op, m.String(), last)
+			return found, errdefs.As(errdefs.KindOf(ctx.Err()), op, m.String(), fmt.Errorf("%w: %w", ctx.Err(), last))
 		}
 	}
 }

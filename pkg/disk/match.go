@@ -26,19 +26,15 @@ type Matcher struct {
 // String says what is looked for.
 func (m Matcher) String() string { return m.rule }
 
-// matching is a Matcher by a rule and the value that it looks for.
-func matching(rule, value string, matches func(Description) bool) Matcher {
-	return Matcher{
-		rule:    fmt.Sprintf("%s %q", rule, value),
-		empty:   strings.TrimSpace(value) == "",
-		matches: matches,
-	}
+// matching is a Matcher by a rule and what is left of the value to look for.
+func matching(rule, want string, matches func(Description) bool) Matcher {
+	return Matcher{rule: fmt.Sprintf("%s %q", rule, want), empty: want == "", matches: matches}
 }
 
 // MatchSerial matches the serial number exactly, but for blanks around it.
 func MatchSerial(serial string) Matcher {
 	want := strings.TrimSpace(serial)
-	return matching("serial number", serial, func(d Description) bool {
+	return matching("serial number", want, func(d Description) bool {
 		return strings.TrimSpace(d.SerialNumber) == want
 	})
 }
@@ -48,23 +44,24 @@ func MatchSerial(serial string) Matcher {
 // "_00000001."; an id of the old, shorter form has blanks in between.
 func MatchEBS(volumeID string) Matcher {
 	want := strings.ReplaceAll(strings.TrimSpace(volumeID), "-", "")
-	return matching("EBS volume", volumeID, func(d Description) bool {
+	return matching("EBS volume", want, func(d Description) bool {
 		serial, _, _ := strings.Cut(d.SerialNumber, "_")
 		return strings.TrimSpace(serial) == want
 	})
 }
 
 // MatchPage83 matches any page 83 identifier of the device itself: a binary one
-// as hexadecimal digits, without regard to case and dashes, another exactly.
-// It is how vSphere names a disk: by its UUID.
+// as hexadecimal digits, without regard to case and dashes, another exactly but
+// for blanks around it. vSphere names a disk so: by its UUID.
 func MatchPage83(id string) Matcher {
-	digits := hexDigits(id)
-	return matching("page 83", id, func(d Description) bool {
+	want, digits := strings.TrimSpace(id), hexDigits(id)
+	return matching("page 83", want, func(d Description) bool {
 		for _, i := range d.Identifiers {
 			if i.Association != abi.AssociationDevice {
 				continue
 			}
-			if i.CodeSet == abi.CodeSetBinary && i.Text() == digits || i.CodeSet != abi.CodeSetBinary && i.Text() == id {
+			text := strings.TrimSpace(i.Text())
+			if text == want || i.CodeSet == abi.CodeSetBinary && text == digits {
 				return true
 			}
 		}
@@ -75,9 +72,10 @@ func MatchPage83(id string) Matcher {
 // MatchGooglePage83 matches a Google persistent disk on SCSI by its device
 // name, the last word of its page 83 identifier: "Google  persistent-disk-0".
 func MatchGooglePage83(deviceName string) Matcher {
-	return matching("Google device name", deviceName, func(d Description) bool {
+	want := strings.TrimSpace(deviceName)
+	return matching("Google device name", want, func(d Description) bool {
 		words := strings.Fields(abi.Page83(d.Identifiers))
-		return len(words) == 2 && words[0] == "Google" && words[1] == deviceName
+		return len(words) == 2 && words[0] == "Google" && words[1] == want
 	})
 }
 
