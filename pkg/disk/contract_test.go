@@ -156,7 +156,7 @@ func TestMethods_DISK3_UnknownDisk(t *testing.T) {
 	}
 }
 
-// A caller without a deadline is not held up for ever (design.md 4).
+// A caller without a deadline is not held up for ever (docs/architecture.md).
 func TestMethods_HangingDiskEndsWithTheBudget(t *testing.T) {
 	budgets := map[string]time.Duration{
 		"GetDiskState": 30 * time.Second, "GetDiskStats": 30 * time.Second,

@@ -65,7 +65,7 @@ func clusteredDisk() simhost.DiskSpec {
 }
 
 // Disk-wide calls refuse what Windows needs, also where nothing would change
-// (design.md 5.4, field-reports.md D01).
+// (docs/architecture.md, rule 3, field-reports.md D01).
 func TestDiskWide_D01_CriticalDisksRefuse(t *testing.T) {
 	spec := simhost.NodeSpec{
 		PageFiles: []string{`P:\pagefile.sys`},

@@ -15,7 +15,7 @@ import (
 )
 
 // contents says for everything that a medium can hold why PartitionDisk leaves
-// it alone (design.md 5.4, field-reports.md D21).
+// it alone (docs/architecture.md, rule 2, field-reports.md D21).
 var contents = map[simhost.Media]error{
 	simhost.MediaExt4:    errdefs.ErrForeignContent,
 	simhost.MediaXFS:     errdefs.ErrForeignContent,
@@ -210,7 +210,7 @@ func TestPartitionDisk_MoreThan2TiB(t *testing.T) {
 }
 
 // A disk whose table has entries is left unchanged, also offline, and that is no
-// error if Windows gives one of them a volume (design.md 5.2).
+// error if Windows gives one of them a volume (docs/architecture.md).
 func TestPartitionDisk_WithEntries(t *testing.T) {
 	ntfs := &simhost.VolumeSpec{FileSystem: "NTFS"}
 	for name, c := range map[string]struct {

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package disk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+)
+
+// The tests of this file are named after the rules of behaviour.md section 3 and
+// the rows of field-reports.md.
+
+func locations(t testing.TB, node *simhost.Node) map[uint32]disk.DiskLocation {
+	t.Helper()
+	resp, err := group(node).ListDiskLocations(t.Context(), &disk.ListDiskLocationsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[uint32]disk.DiskLocation{}
+	for number, place := range resp.DiskLocations {
+		all[number] = *place
+	}
+	return all
+}
+
+func ids(t testing.TB, node *simhost.Node) map[uint32]disk.DiskIDs {
+	t.Helper()
+	resp, err := group(node).ListDiskIDs(t.Context(), &disk.ListDiskIDsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[uint32]disk.DiskIDs{}
+	for number, id := range resp.DiskIDs {
+		all[number] = *id
+	}
+	return all
+}
+
+// design.md 5.2: no disk is left out, whatever its location (DISK-7, D04).
+func TestListDiskLocations_DISK4(t *testing.T) {
+	node := nodeWith(t,
+		simhost.DiskSpec{Name: "spaces", Size: simhost.GiB, Bus: "spaces", Serial: "s"},
+		simhost.DiskSpec{Name: "vhd", Size: simhost.GiB, Bus: "file", Serial: "v", Location: `C:\ProgramData\containerd\root\sandbox.vhdx`, Address: &simhost.AddressSpec{Port: 4, Target: 2, LUN: 3}},
+		simhost.DiskSpec{Name: "ide", Size: simhost.GiB, Bus: "ata", Serial: "i", Location: "PCI Slot 0 : Adapter 0 : Channel 0 : Device 0", Address: &simhost.AddressSpec{Path: 1}},
+		nvme("nvme", "", ""),
+	)
+	want := map[uint32]disk.DiskLocation{
+		0: {Adapter: "0", Target: "0", LUNID: "0"},
+		1: {},
+		2: {Adapter: "4"},
+		3: {Adapter: "0"},
+		4: {Adapter: "5"},
+	}
+	if got := locations(t, node); !maps.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestListDiskLocations_DISK5(t *testing.T) {
+	if got, want := locations(t, nodeOf(t, shipped(t, "gce-scsi")))[0], (disk.DiskLocation{Adapter: "0", Target: "1", LUNID: "0"}); got != want {
+		t.Errorf("GCE: got %+v, want %+v", got, want)
+	}
+	azure := allAttached(t, "azure-scsi")
+	for name, want := range map[string]disk.DiskLocation{
+		"temp":      {Adapter: "0", Target: "0", LUNID: "1"},
+		"data-lun1": {Adapter: "1", Target: "0", LUNID: "1"},
+		"data-lun5": {Adapter: "3", Target: "0", LUNID: "5"}, // the shorter location string
+	} {
+		number, _ := azure.DiskNumber(name)
+		if got := locations(t, azure)[number]; got != want {
+			t.Errorf("Azure %s: got %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+// Target and LUN are told only for buses that have them, so that no rule that
+// looks for a LUN finds a disk of another kind (design.md 5.2, D02).
+func TestListDiskLocations_D02_OnlyBusesWithLUNs(t *testing.T) {
+	with := []string{"scsi", "fibre", "raid", "iscsi", "sas"}
+	for _, bus := range append([]string{"ata", "usb", "sata", "virtual", "file", "spaces", "nvme"}, with...) {
+		t.Run(bus, func(t *testing.T) {
+			node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) {
+				d.Bus, d.Address = bus, &simhost.AddressSpec{Port: 3, Path: 1, Target: 4, LUN: 5}
+			}))
+			want := disk.DiskLocation{Adapter: "3"}
+			if slices.Contains(with, bus) {
+				want = disk.DiskLocation{Adapter: "3", Target: "4", LUNID: "5"}
+			}
+			if got := locations(t, node)[1]; got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+			disks, err := group(node).ListDisks(t.Context())
+			if err != nil || *disks[1].Address != (abi.SCSIAddress{Port: 3, Path: 1, Target: 4, LUN: 5}) {
+				t.Errorf("the numeric address: %+v, %v", disks, err)
+			}
+		})
+	}
+}
+
+// DISK-6: the key is the disk number; numbers have holes.
+func TestListDiskLocations_DISK6(t *testing.T) {
+	node := allAttached(t, "azure-scsi")
+	if err := node.DetachDisk("data"); err != nil {
+		t.Fatal(err)
+	}
+	if got := slices.Sorted(maps.Keys(locations(t, node))); !slices.Equal(got, []uint32{0, 1, 3, 4}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+// DISK-9: EFI and recovery partitions do not make a disk fit for a driver that
+// takes its first volume, but nothing is added to it either. The table is in
+// TestPartitionDisk_WithEntries.
+func TestPartitionDisk_DISK9(t *testing.T) {
+	node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) {
+		d.Style, d.Partitions = "gpt", []simhost.PartitionSpec{{Type: "msr"}, {Type: "efi", Size: 100 * simhost.MiB}}
+	}))
+	wantError(t, partition(t.Context(), node, 1), errdefs.ErrFailedPrecondition, errdefs.FailedPrecondition)
+	wantTable(t, node, "data", "GPT", "reserved", "EFI")
+}
+
+// DISK-10: an earlier unmount has left the disk offline, with its partition.
+func TestPartitionDisk_DISK10(t *testing.T) {
+	node := nodeWith(t, blank())
+	if err := partition(t.Context(), node, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := diskWide["SetDiskState offline"](t.Context(), group(node), 1); err != nil {
+		t.Fatal(err)
+	}
+	before := node.Snapshot()
+	if err := partition(t.Context(), node, 1); err != nil {
+		t.Error(err)
+	}
+	wantUnchanged(t, node, before)
+}
+
+// withoutPartition is a host whose Windows makes no partition and says that it
+// did.
+type withoutPartition struct{ hostapi.HostAPI }
+
+func (withoutPartition) CreatePartition(context.Context, hostapi.DiskIdentity, hostapi.ProviderStyle) error {
+	return nil
+}
+
+// DISK-12: no nil error is wrapped where no partition shows up.
+func TestPartitionDisk_DISK12(t *testing.T) {
+	d, _ := disk.New(withoutPartition{nodeWith(t, blank()).Disk()})
+	_, err := d.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: 1})
+	wantError(t, err, errdefs.ErrUnavailable, errdefs.Unavailable)
+	if strings.Contains(err.Error(), "%!") {
+		t.Error(err)
+	}
+}
+
+func TestRescan_DISK14(t *testing.T) {
+	node := nodeWith(t)
+	for range 2 {
+		if _, err := group(node).Rescan(t.Context(), &disk.RescanRequest{}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// identified is a disk with page 83 identifiers and a serial number.
+func identified(serial string, identifiers ...simhost.IdentifierSpec) simhost.DiskSpec {
+	return blankWith(func(d *simhost.DiskSpec) { d.Serial, d.Identifiers = serial, identifiers })
+}
+
+// DISK-17, DISK-19, DISK-20, DISK-22: page 83 is the first identifier of the
+// device that can be read as text, the serial number is as the device gives it.
+func TestListDiskIDs_DISK17(t *testing.T) {
+	blanks := strings.Repeat(" ", 20)
+	for name, c := range map[string]struct {
+		disk simhost.DiskSpec
+		want disk.DiskIDs
+	}{
+		"DISK-19 GCE": {
+			identified(blanks, simhost.IdentifierSpec{CodeSet: "ascii", Type: "t10", Text: "Google  persistent-disk-0"}),
+			disk.DiskIDs{Page83: "Google  persistent-disk-0", SerialNumber: blanks},
+		},
+		"DISK-19 VHD": {
+			identified("", simhost.IdentifierSpec{CodeSet: "binary", Type: "vendor", Hex: "4D53465420202020328D59B360875845AC645473BE8267BF"}),
+			disk.DiskIDs{Page83: "4d53465420202020328d59b360875845ac645473be8267bf"},
+		},
+		"DISK-19 NVMe": {
+			identified("10CC_9636_B6E3_CE3B_0000_0000_0000_0000."),
+			disk.DiskIDs{SerialNumber: "10CC_9636_B6E3_CE3B_0000_0000_0000_0000."},
+		},
+		"first of the device": {
+			identified("s",
+				simhost.IdentifierSpec{CodeSet: "binary", Type: "port", Association: "port", Hex: "01"},
+				simhost.IdentifierSpec{CodeSet: "binary", Type: "naa", Association: "target", Hex: "02"},
+				simhost.IdentifierSpec{CodeSet: "binary", Type: "naa", Hex: "600224"},
+				simhost.IdentifierSpec{CodeSet: "ascii", Type: "t10", Text: "second"}),
+			disk.DiskIDs{Page83: "600224", SerialNumber: "s"},
+		},
+		"DISK-20 blanks": {
+			identified("s", simhost.IdentifierSpec{CodeSet: "ascii", Type: "t10", Text: blanks}),
+			disk.DiskIDs{SerialNumber: "s"},
+		},
+		"DISK-22 trailing NULs": {
+			identified("s", simhost.IdentifierSpec{CodeSet: "ascii", Type: "t10", Text: "Google  a \x00\x00"}),
+			disk.DiskIDs{Page83: "Google  a ", SerialNumber: "s"},
+		},
+		"DISK-22 UTF-8": {
+			identified("s", simhost.IdentifierSpec{CodeSet: "utf8", Type: "name", Text: "iqn.2004-04.ö"}),
+			disk.DiskIDs{Page83: "iqn.2004-04.ö", SerialNumber: "s"},
+		},
+		"DISK-22 no UTF-8": {
+			identified("a\xffb", simhost.IdentifierSpec{CodeSet: "ascii", Type: "t10", Text: "x\xe4y"}),
+			disk.DiskIDs{Page83: "x\uFFFDy", SerialNumber: "a\uFFFDb"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ids(t, nodeWith(t, c.disk))[1]
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if !utf8.ValidString(got.Page83 + got.SerialNumber) {
+				t.Error("not UTF-8")
+			}
+		})
+	}
+}
+
+// DISK-20: on the shipped nodes a serial number that is not NVMe's comes with a
+// page 83 identifier.
+func TestListDiskIDs_DISK20(t *testing.T) {
+	for _, name := range []string{"azure-scsi", "gce-scsi", "vsphere-pvscsi"} {
+		for number, id := range ids(t, allAttached(t, name)) {
+			if id.SerialNumber != "" && id.Page83 == "" {
+				t.Errorf("%s disk %d: %+v", name, number, id)
+			}
+		}
+	}
+}
+
+// DISK-21, D10: one disk that answers a question with an error, or none at all,
+// has an empty field; the others are whole.
+func TestListDisks_D10_OneSickDisk(t *testing.T) {
+	three := []simhost.DiskSpec{identified("one", naa("01")), identified("two", naa("02")), identified("three", naa("03"))}
+	for i := range three {
+		three[i].Name = three[i].Serial
+	}
+	whole := map[uint32]disk.DiskIDs{
+		0: {}, 1: {Page83: "01", SerialNumber: "one"}, 2: {Page83: "02", SerialNumber: "two"}, 3: {Page83: "03", SerialNumber: "three"},
+	}
+	property := isControl(abi.IOCTL_STORAGE_QUERY_PROPERTY)
+	for name, c := range map[string]struct {
+		sick func(simhost.Call) bool
+		two  *disk.DiskIDs // nil: it has no number
+	}{
+		"open":          {func(c simhost.Call) bool { return c.Method == "Devices.Open" }, nil},
+		"device number": {isControl(abi.IOCTL_STORAGE_GET_DEVICE_NUMBER), nil},
+		"properties":    {property, &disk.DiskIDs{}},
+		"address":       {isControl(abi.IOCTL_SCSI_GET_ADDRESS), &disk.DiskIDs{Page83: "02", SerialNumber: "two"}},
+	} {
+		for _, hang := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, hangs %v", name, hang), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					node, release := nodeWith(t, three...), make(chan struct{})
+					defer close(release)
+					path := pathOf(t, node, 2)
+					node.OnCall(func(call simhost.Call, do func() error) error {
+						if call.Subject != path || !c.sick(call) {
+							return do()
+						}
+						if hang {
+							<-release
+						}
+						return win.ERROR_INVALID_FUNCTION
+					})
+					start := time.Now()
+					got, want := ids(t, node), maps.Clone(whole)
+					if delete(want, 2); c.two != nil {
+						want[2] = *c.two
+					}
+					if !maps.Equal(got, want) {
+						t.Errorf("got %q, want %q", got, want)
+					}
+					if took := time.Since(start); took > 5*time.Second {
+						t.Errorf("took %v", took)
+					}
+					wantListed(t, node, path, c.two == nil, hang)
+				})
+			})
+		}
+	}
+}
+
+func naa(hex string) simhost.IdentifierSpec {
+	return simhost.IdentifierSpec{CodeSet: "binary", Type: "naa", Hex: hex}
+}
+
+// wantListed: ListDisks has the sick disk as well, and says what is wrong with
+// it. A second call while it still hangs waits for nothing.
+func wantListed(t *testing.T, node *simhost.Node, path string, numberless, hang bool) {
+	t.Helper()
+	start := time.Now()
+	disks, err := group(node).ListDisks(t.Context())
+	if err != nil || len(disks) != 4 {
+		t.Fatalf("got %d disks, %v", len(disks), err)
+	}
+	at := slices.IndexFunc(disks, func(d disk.Description) bool { return d.Path == path })
+	sick := disks[at]
+	if (sick.Number == hostapi.NoNumber) != (numberless || hang) {
+		t.Errorf("its number is %d", sick.Number)
+	}
+	switch {
+	case hang:
+		wantError(t, sick.Err, errdefs.ErrResourceExhausted, errdefs.ResourceExhausted)
+		if took := time.Since(start); took != 0 {
+			t.Errorf("took %v", took)
+		}
+	case numberless:
+		wantError(t, sick.Err, win.ERROR_INVALID_FUNCTION, errdefs.Unsupported)
+	}
+	for i, d := range disks {
+		if i != at && d.Err != nil {
+			t.Errorf("%s: %v", d.Path, d.Err)
+		}
+	}
+}
+
+// D10: a disk that vanishes between the list and its description is left out.
+func TestListDisks_D10_Vanishes(t *testing.T) {
+	for _, stale := range []simhost.StaleHandle{simhost.StaleNoSuchDevice, simhost.StaleNotConnected} {
+		for _, method := range []string{"Devices.Interfaces", "Devices.Open"} {
+			t.Run(fmt.Sprintf("StaleHandle=%d after %s", stale, method), func(t *testing.T) {
+				spec := simhost.NodeSpec{Switches: simhost.Switches{StaleHandle: stale}, Disks: []simhost.DiskSpec{simhost.BootDisk(), blank()}}
+				node := nodeOf(t, spec)
+				path := pathOf(t, node, 1)
+				node.OnCall(func(c simhost.Call, do func() error) error {
+					err := do()
+					if c.Method == method && (c.Subject == path || method == "Devices.Interfaces") {
+						if err := node.DetachDisk("data"); err != nil {
+							t.Error(err)
+						}
+					}
+					return err
+				})
+				disks, err := group(node).ListDisks(t.Context())
+				if err != nil || len(disks) != 1 || disks[0].Number != 0 {
+					t.Errorf("got %+v, %v", disks, err)
+				}
+			})
+		}
+	}
+}
+
+// D06: everything by which a cloud names a disk is told.
+func TestListDisks_D06(t *testing.T) {
+	spec := nvme("one", "0026b73840825615", "10cc9636b6e3ce3b0000000000000000")
+	spec.Vendor, spec.Product, spec.NVMe.NamespaceArea = "NVMe    ", "nvme_card-pd    ", `{"device_name":"pvc-1"}`
+	spec.Identifiers = []simhost.IdentifierSpec{naa("01"), {CodeSet: "ascii", Type: "t10", Text: "x"}}
+	disks, err := group(nodeWith(t, spec)).ListDisks(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := disks[1]
+	if d.Number != 1 || d.BusType != abi.BusTypeNVMe || d.Err != nil || d.SerialNumber != "serial of one" || d.Vendor != "NVMe    " || d.Product != "nvme_card-pd    " {
+		t.Errorf("got %+v", d)
+	}
+	if len(d.Identifiers) != 2 || d.NVMe.EUI64 != [8]byte{0x00, 0x26, 0xb7, 0x38, 0x40, 0x82, 0x56, 0x15} {
+		t.Errorf("got %+v", d)
+	}
+	if !strings.HasPrefix(string(d.NVMe.VendorArea), `{"device_name":"pvc-1"}`) { // D07
+		t.Errorf("vendor area %q", d.NVMe.VendorArea[:40])
+	}
+}
+
+// D11, DISK-24: no handle is left open, also where an open fails.
+func TestListDiskIDs_D11(t *testing.T) {
+	node := nodeWith(t, blank())
+	path := pathOf(t, node, 1)
+	failing(node, func(c simhost.Call) bool { return c.Method == "Devices.Open" && c.Subject == path }, win.ERROR_SHARING_VIOLATION)
+	for range 1000 {
+		ids(t, node)
+	}
+	if n := node.OpenHandles(); n != 0 {
+		t.Errorf("%d handles left open", n)
+	}
+}
+
+// DISK-26: the size of the disk, which has no volume.
+func TestGetDiskStats_DISK26(t *testing.T) {
+	node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) { d.Size = simhost.GiB }))
+	resp, err := group(node).GetDiskStats(t.Context(), &disk.GetDiskStatsRequest{DiskNumber: 1})
+	if err != nil || resp.TotalBytes != 1<<30 {
+		t.Errorf("got %d, %v", resp.TotalBytes, err)
+	}
+}
+
+func state(t *testing.T, node *simhost.Node) string {
+	t.Helper()
+	got := facts(node, "disk data state: attached as 1, ")
+	if len(got) != 1 {
+		t.Fatalf("got %q", got)
+	}
+	return strings.TrimPrefix(got[0], "disk data state: attached as 1, ")
+}
+
+// DISK-28, design.md 5.2: nothing is done where the disk is in the wanted state;
+// coming online clears read-only, D14.
+func TestSetDiskState_DISK28(t *testing.T) {
+	for _, c := range []struct {
+		offline, readOnly bool
+		online            bool
+		want              string
+		changes           bool
+	}{
+		{offline: false, readOnly: false, online: true, want: "online"},
+		{offline: false, readOnly: true, online: true, want: "online, read-only"},
+		{offline: true, readOnly: false, online: true, want: "online", changes: true},
+		{offline: true, readOnly: true, online: true, want: "online", changes: true},
+		{offline: false, readOnly: false, online: false, want: "offline", changes: true},
+		{offline: false, readOnly: true, online: false, want: "offline, read-only", changes: true},
+		{offline: true, readOnly: true, online: false, want: "offline, read-only"},
+	} {
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
+			node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) { d.Offline, d.ReadOnly = c.offline, c.readOnly }))
+			_, err := group(node).SetDiskState(t.Context(), &disk.SetDiskStateRequest{DiskNumber: 1, IsOnline: c.online})
+			if err != nil {
+				t.Error(err)
+			}
+			if got := state(t, node); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if changed := slices.ContainsFunc(node.Calls().Calls(), changes); changed != c.changes {
+				t.Errorf("changed: %v", changed)
+			}
+		})
+	}
+}
+
+func TestGetDiskState_DISK29(t *testing.T) {
+	node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) { d.Offline = true }))
+	for _, want := range []bool{false, true, false} {
+		resp, err := group(node).GetDiskState(t.Context(), &disk.GetDiskStateRequest{DiskNumber: 1})
+		if err != nil || resp.IsOnline != want {
+			t.Errorf("got %v, %v; want %v", resp.IsOnline, err, want)
+		}
+		if _, err := group(node).SetDiskState(t.Context(), &disk.SetDiskStateRequest{DiskNumber: 1, IsOnline: !want}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// DISK-30, DISK-8: a fresh disk of 1 GiB.
+func TestPartitionDisk_DISK30(t *testing.T) {
+	node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) { d.Size = simhost.GiB }))
+	if err := partition(t.Context(), node, 1); err != nil {
+		t.Fatal(err)
+	}
+	wantTable(t, node, "data", "GPT", "reserved", "basic data")
+}
+
+// A disk that is too small for a GPT says so and stays as it is.
+func TestPartitionDisk_TooSmall(t *testing.T) {
+	node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) { d.Size = 4 * simhost.MiB }))
+	before := node.Snapshot()
+	wantError(t, partition(t.Context(), node, 1), win.ReturnTooSmallForGPT, errdefs.OutOfRange)
+	wantUnchanged(t, node, before)
+}
+
+// D13, D14: a SAN policy brings disks offline and read-only.
+func TestEnsureOnlineWritable_D13(t *testing.T) {
+	for name, c := range map[string]struct{ offline, readOnly bool }{
+		"offline and read-only": {true, true}, "offline": {true, false}, "read-only": {false, true}, "neither": {false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) { d.Offline, d.ReadOnly = c.offline, c.readOnly }))
+			resp, err := group(node).EnsureOnlineWritable(t.Context(), &disk.EnsureOnlineWritableRequest{DiskNumber: 1})
+			if err != nil || resp.WasOffline != c.offline || resp.WasReadOnly != c.readOnly {
+				t.Errorf("got %+v, %v", resp, err)
+			}
+			if got := state(t, node); got != "online" {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// D25: two at once make one partition.
+func TestPartitionDisk_D25_AtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := nodeWith(t, blank())
+		errs := make(chan error)
+		for i := range 16 {
+			go func() {
+				_, err := group(node).PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: 1, Overwrite: i%2 == 0})
+				errs <- err
+			}()
+		}
+		var all []error
+		for range 16 {
+			all = append(all, <-errs)
+		}
+		if err := errors.Join(all...); err != nil {
+			t.Error(err)
+		}
+		wantTable(t, node, "data", "GPT", "reserved", "basic data")
+	})
+}
