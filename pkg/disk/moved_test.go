@@ -44,8 +44,8 @@ func move(t testing.TB, node *simhost.Node) {
 }
 
 // A number that moves to another disk between two calls never gets that one
-// partitioned, or brought online (docs/architecture.md, rule 4, windows-api.md 17.2). Until the
-// disk is opened for the first time the number is all there is.
+// partitioned, or brought online (docs/architecture.md, rule 4, windows-api.md
+// 17.2). Until the disk is opened for the first time the number is all there is.
 func TestPartitionDisk_NumberMoves(t *testing.T) {
 	firstOpen := func(c simhost.Call) bool { return c.Method == "Devices.Open" && c.Subject == `\\.\PhysicalDrive1` }
 	for name, switches := range map[string]simhost.Switches{

@@ -210,7 +210,7 @@ func TestPartitionDisk_MoreThan2TiB(t *testing.T) {
 }
 
 // A disk whose table has entries is left unchanged, also offline, and that is no
-// error if Windows gives one of them a volume (docs/architecture.md).
+// error if Windows gives one of them a volume (docs/architecture.md, "Differences from upstream").
 func TestPartitionDisk_WithEntries(t *testing.T) {
 	ntfs := &simhost.VolumeSpec{FileSystem: "NTFS"}
 	for name, c := range map[string]struct {
