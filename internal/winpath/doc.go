@@ -11,6 +11,6 @@
 // three bytes of its code point (WTF-8), as in the Go standard library. So
 // different names of Windows stay different strings.
 //
-// Sources: design.md 5.2 and 5.5, field-reports.md F01, F10, CVE-2023-45283,
-// CVE-2023-45284 and CVE-2026-3865.
+// Sources: docs/architecture.md, "Paths", field-reports.md F01, F10,
+// CVE-2023-45283, CVE-2023-45284 and CVE-2026-3865.
 package winpath

@@ -39,7 +39,7 @@ func (s Share) Root() Path { return Path{root: s.text} }
 //
 // Errors: [errdefs.ErrInvalidArgument], with the reason.
 //
-// Sources: behaviour.md SMB-1 to SMB-3; design.md 5.2. Windows' own list of
+// Sources: behaviour.md SMB-1 to SMB-3; docs/architecture.md. Windows' own list of
 // characters that share names cannot have is upstream's, but for the $ that
 // marks a hidden share.
 func ParseRemote(s string) (Share, Path, error) {

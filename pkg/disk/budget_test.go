@@ -25,7 +25,7 @@ func manyDisks(t testing.TB, count int) *simhost.Node {
 	return nodeWith(t, disks...)
 }
 
-// Boundary calls stay within the table of design.md 4, and are the same with 2
+// Boundary calls stay within the table of docs/architecture.md, and are the same with 2
 // and with 255 disks attached.
 func TestBudgets(t *testing.T) {
 	few, many := manyDisks(t, 2), manyDisks(t, 255)

@@ -51,7 +51,7 @@ func ids(t testing.TB, node *simhost.Node) map[uint32]disk.DiskIDs {
 	return all
 }
 
-// design.md 5.2: no disk is left out, whatever its location (DISK-7, D04).
+// docs/architecture.md: no disk is left out, whatever its location (DISK-7, D04).
 func TestListDiskLocations_DISK4(t *testing.T) {
 	node := nodeWith(t,
 		simhost.DiskSpec{Name: "spaces", Size: simhost.GiB, Bus: "spaces", Serial: "s"},
@@ -89,7 +89,7 @@ func TestListDiskLocations_DISK5(t *testing.T) {
 }
 
 // Target and LUN are told only for buses that have them, so that no rule that
-// looks for a LUN finds a disk of another kind (design.md 5.2, D02).
+// looks for a LUN finds a disk of another kind (docs/architecture.md, D02).
 func TestListDiskLocations_D02_OnlyBusesWithLUNs(t *testing.T) {
 	with := []string{"scsi", "fibre", "raid", "iscsi", "sas"}
 	for _, bus := range append([]string{"ata", "usb", "sata", "virtual", "file", "spaces", "nvme"}, with...) {
@@ -416,7 +416,7 @@ func state(t *testing.T, node *simhost.Node) string {
 	return strings.TrimPrefix(got[0], "disk data state: attached as 1, ")
 }
 
-// DISK-28, design.md 5.2: nothing is done where the disk is in the wanted state;
+// DISK-28, docs/architecture.md: nothing is done where the disk is in the wanted state;
 // coming online clears read-only, D14.
 func TestSetDiskState_DISK28(t *testing.T) {
 	for _, c := range []struct {

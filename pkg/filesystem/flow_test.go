@@ -121,7 +121,7 @@ func TestFLOW9_RootedPublish(t *testing.T) {
 	s.wantPath(kubelet+`\pods\uid`, false)
 }
 
-// The table of design.md 4. A chain costs two calls a link and two for its end,
+// The table of docs/architecture.md. A chain costs two calls a link and two for its end,
 // of which the root of a volume needs one.
 func TestBudgets(t *testing.T) {
 	s := newSite(t)

@@ -125,7 +125,7 @@ func TestNamed_Identity(t *testing.T) {
 }
 
 // The critical disks can be told from the registry and the Windows directory
-// (design.md 5.4).
+// (docs/architecture.md, rule 3).
 func TestSystem(t *testing.T) {
 	spec, err := Named("azure-scsi")
 	if err != nil {

@@ -21,7 +21,7 @@ const storageNamespace = `root\Microsoft\Windows\Storage`
 // storageCache is the storage provider's view of the node. It is read when the
 // node starts, by UpdateHostStorageCache, for one disk by MSFT_Disk.Refresh and
 // by the provider's own changes; what happens to the node otherwise does not
-// show in it (design.md 4).
+// show in it (docs/architecture.md, rule 4).
 type storageCache struct {
 	disks   []*cachedDisk
 	volumes []*cachedVolume

@@ -14,8 +14,7 @@ import (
 
 // bare are the codes that drivers test with os.IsNotExist, os.IsExist,
 // os.IsPermission and mount-utils' IsCorruptedMnt, which look for the number
-// right below a *fs.PathError or *os.LinkError (design.md 5.3, consumers.md
-// 2.3).
+// right below a *fs.PathError or *os.LinkError (consumers.md 2.3).
 var bare = []win.Errno{
 	win.ERROR_FILE_NOT_FOUND, win.ERROR_PATH_NOT_FOUND, win.ERROR_ACCESS_DENIED, win.ERROR_FILE_EXISTS, win.ERROR_ALREADY_EXISTS,
 	win.ERROR_BAD_NETPATH, win.ERROR_NETWORK_BUSY, win.ERROR_UNEXP_NET_ERR, win.ERROR_NETNAME_DELETED, win.ERROR_NETWORK_ACCESS_DENIED,
