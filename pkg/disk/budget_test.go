@@ -25,8 +25,8 @@ func manyDisks(t testing.TB, count int) *simhost.Node {
 	return nodeWith(t, disks...)
 }
 
-// Boundary calls stay within the table of docs/architecture.md, and are the same with 2
-// and with 255 disks attached.
+// Boundary calls stay within the table of docs/architecture.md, and are the same
+// with 2 and with 255 disks attached.
 func TestBudgets(t *testing.T) {
 	few, many := manyDisks(t, 2), manyDisks(t, 255)
 	for _, c := range []struct {

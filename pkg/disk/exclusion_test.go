@@ -16,7 +16,7 @@ import (
 )
 
 // A Disk and a Volume from separate constructors exclude each other on one disk,
-// also where the change of one hangs and its caller has left (design.md 3, 4).
+// also where the change of one hangs and its caller has left (docs/architecture.md).
 func TestDiskAndVolumeExcludeEachOther(t *testing.T) {
 	for name, abandoned := range map[string]bool{"running": false, "abandoned": true} {
 		t.Run(name, func(t *testing.T) {
