@@ -91,6 +91,13 @@ var (
 	ErrDependentServices error = &reason{FailedPrecondition, "dependent services are not stopped"}
 	// ErrServiceEnded: the service was started and ended again.
 	ErrServiceEnded error = &reason{Unavailable, "service was started and ended again"}
+	// ErrISCSIStopped: the iSCSI initiator service does not run.
+	ErrISCSIStopped error = &reason{Unavailable, "the iSCSI initiator service (MSiSCSI) does not run"}
+	// ErrISCSIOtherPortal: the iSCSI target is connected through another
+	// portal, and no multipath driver makes one disk of two sessions.
+	ErrISCSIOtherPortal error = &reason{FailedPrecondition, "the iSCSI target is connected through another portal"}
+	// ErrISCSIInUse: a disk of the iSCSI session is in use.
+	ErrISCSIInUse error = &reason{FailedPrecondition, "a disk of the iSCSI session is in use"}
 )
 
 var sentinels = map[Kind]error{

@@ -18,10 +18,11 @@ const (
 	HResult
 	ConfigManager
 	StorageManagement // ReturnValue of a storage WMI method
+	ISCSI             // status of the iSCSI initiator
 )
 
 var facilityNames = map[Facility]string{
-	Win32: "win32", HResult: "hresult", ConfigManager: "cr", StorageManagement: "storage",
+	Win32: "win32", HResult: "hresult", ConfigManager: "cr", StorageManagement: "storage", ISCSI: "iscsi",
 }
 
 // String is the facility's short name, as error texts print it.
@@ -35,10 +36,12 @@ type Native struct {
 
 // String reads "win32 5" or "hresult 0x80041001".
 func (n Native) String() string {
-	if n.Facility == HResult || n.Facility == ConfigManager {
+	switch n.Facility {
+	case HResult, ConfigManager, ISCSI:
 		return fmt.Sprintf("%s 0x%X", n.Facility, n.Code)
+	default:
+		return fmt.Sprintf("%s %d", n.Facility, n.Code)
 	}
-	return fmt.Sprintf("%s %d", n.Facility, n.Code)
 }
 
 // NativeOf finds the native code in an error.
@@ -48,8 +51,11 @@ func NativeOf(err error) (Native, bool) {
 		hr    win.HRESULT
 		cr    win.ConfigRet
 		rv    win.ReturnValue
+		iscsi win.ISDSC
 	)
 	switch {
+	case errors.As(err, &iscsi): // before the WMI code that carried it
+		return Native{ISCSI, uint32(iscsi)}, true
 	case errors.As(err, &errno):
 		return Native{Win32, uint32(errno)}, true
 	case errors.As(err, &rv):
@@ -86,6 +92,8 @@ func (n Native) err() error {
 		return win.ConfigRet(n.Code)
 	case StorageManagement:
 		return win.ReturnValue(n.Code)
+	case ISCSI:
+		return win.ISDSC(n.Code)
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ package errdefs
 import "github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 
 // kinds is the one table from native codes to kinds (windows-api.md 0.3, 5.4,
-// 7.10, 11.1, 14.5). A code that is not listed is Internal.
+// 7.10, 10.5, 11.1, 14.5). A code that is not listed is Internal.
 var kinds = map[error]Kind{
 	win.ERROR_INVALID_PARAMETER:    InvalidArgument,
 	win.ERROR_INVALID_NAME:         InvalidArgument,
@@ -174,4 +174,59 @@ var kinds = map[error]Kind{
 
 	win.ReturnNotSupported: Unsupported,
 	win.ReturnFileSystem:   Unsupported,
+
+	win.ISDSC_SHORT_CHAP_SECRET:             InvalidArgument,
+	win.ISDSC_INVALID_CHAP_SECRET:           InvalidArgument,
+	win.ISDSC_INVALID_TARGET_CHAP_SECRET:    InvalidArgument,
+	win.ISDSC_INVALID_INITIATOR_CHAP_SECRET: InvalidArgument,
+	win.ISDSC_INVALID_CHAP_USER_NAME:        InvalidArgument,
+	win.ISDSC_INVALID_AUTHENTICATION_TYPE:   InvalidArgument,
+	win.ISDSC_INVALID_TARGET_MAPPING:        InvalidArgument,
+	win.ISDSC_INVALID_TARGET_ID:             InvalidArgument,
+	win.ISDSC_INVALID_ISCSI_NAME:            InvalidArgument,
+
+	win.ISDSC_INITIATOR_NODE_NOT_FOUND:     NotFound,
+	win.ISDSC_NOT_FOUND:                    NotFound,
+	win.ISDSC_TARGET_REMOVED:               NotFound,
+	win.ISDSC_INITIATOR_INSTANCE_NOT_FOUND: NotFound,
+	win.ISDSC_INVALID_SESSION_ID:           NotFound,
+	win.ISDSC_TARGET_NOT_FOUND:             NotFound,
+	win.ISDSC_NO_PORTAL:                    NotFound,
+	win.ISDSC_PORTAL_NOT_FOUND:             NotFound,
+	win.ISDSC_INITIATOR_NOT_FOUND:          NotFound,
+
+	win.ISDSC_CONNECTION_ALREADY_EXISTS: AlreadyExists,
+	win.ISDSC_SESSION_ALREADY_EXISTS:    AlreadyExists,
+	win.ISDSC_TARGET_ALREADY_EXISTS:     AlreadyExists,
+	win.ISDSC_PORTAL_ALREADY_EXISTS:     AlreadyExists,
+	win.ISDSC_TARGET_ALREADY_LOGGED_IN:  AlreadyExists,
+
+	win.ISDSC_AUTHENTICATION_FAILURE: PermissionDenied,
+	win.ISDSC_AUTHORIZATION_FAILURE:  PermissionDenied,
+
+	win.ISDSC_AUTH_INFO_UNAVAILABLE:  FailedPrecondition,
+	win.ISDSC_NO_AUTH_INFO:           FailedPrecondition,
+	win.ISDSC_DEVICE_BUSY_ON_SESSION: FailedPrecondition,
+
+	win.ISDSC_SESSION_BUSY: Busy,
+
+	win.ISDSC_LOGIN_FAILED:             Unavailable,
+	win.ISDSC_CONNECTION_FAILED:        Unavailable,
+	win.ISDSC_TARGET_MOVED_TEMPORARILY: Unavailable,
+	win.ISDSC_TARGET_ERROR:             Unavailable,
+	win.ISDSC_SERVICE_UNAVAILABLE:      Unavailable,
+	win.ISDSC_LOGON_FAILED:             Unavailable,
+	win.ISDSC_SEND_FAILED:              Unavailable,
+	win.ISDSC_TRANSPORT_ERROR:          Unavailable,
+	win.ISDSC_SERVICE_DID_NOT_RESPOND:  Unavailable,
+	win.ISDSC_SERVICE_NOT_RUNNING:      Unavailable,
+	win.ISDSC_COULD_NOT_REMOVE_LOGIN:   Unavailable,
+	win.ISDSC_PERSISTENT_LOGIN_TIMEOUT: Unavailable,
+
+	win.ISDSC_TOO_MANY_CONNECTIONS:    ResourceExhausted,
+	win.ISDSC_OUT_OF_RESOURCES:        ResourceExhausted,
+	win.ISDSC_TOO_MANY_SESSIONS:       ResourceExhausted,
+	win.ISDSC_TARGET_OUT_OF_RESOURCES: ResourceExhausted,
+
+	win.ISDSC_NOT_SUPPORTED: Unsupported,
 }

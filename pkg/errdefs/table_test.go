@@ -11,7 +11,7 @@ import (
 )
 
 // The kinds of the numbers, written by number so that a wrong constant shows
-// too (windows-api.md 0.3, 5.4, 7.10, 14.5).
+// too (windows-api.md 0.3, 5.4, 7.10, 10.5, 14.5).
 var (
 	win32Codes = map[Kind][]win.Errno{
 		InvalidArgument:    {24, 87, 123, 144, 206, 267},
@@ -45,6 +45,18 @@ var (
 		Unsupported:        {1, 43001},
 		Internal:           {2, 4, 4096, 99999},
 	}
+	iscsiCodes = map[Kind][]uint16{ // 0xEFFF0000 and
+		InvalidArgument:    {0x48, 0x4A, 0x4B, 0x4C, 0x4D, 0x4E, 0x4F, 0x50, 0x51},
+		NotFound:           {0x05, 0x0B, 0x0C, 0x17, 0x1C, 0x29, 0x3C, 0x43, 0x44},
+		AlreadyExists:      {0x15, 0x16, 0x18, 0x32, 0x3F},
+		PermissionDenied:   {0x09, 0x0A},
+		FailedPrecondition: {0x28, 0x34, 0x40},
+		Busy:               {0x1F},
+		Unavailable:        {0x02, 0x03, 0x06, 0x12, 0x13, 0x22, 0x23, 0x24, 0x39, 0x3E, 0x42, 0x47},
+		ResourceExhausted:  {0x0E, 0x14, 0x1E, 0x38},
+		Unsupported:        {0x37},
+		Internal:           {0x01, 0x07, 0x19, 0x49},
+	}
 )
 
 // everyNative calls check with each number above in its type.
@@ -62,6 +74,12 @@ func everyNative(check func(code error, n Native, want Kind)) {
 	for want, codes := range returnValues {
 		for _, c := range codes {
 			check(c, Native{StorageManagement, uint32(c)}, want)
+		}
+	}
+	for want, codes := range iscsiCodes {
+		for _, c := range codes {
+			code := 0xEFFF_0000 | uint32(c)
+			check(win.ISDSC(code), Native{ISCSI, code}, want)
 		}
 	}
 	check(win.ConfigRet(0x33), Native{ConfigManager, 0x33}, Internal)
@@ -133,6 +151,7 @@ func TestNative_String(t *testing.T) {
 		"hresult 0x80041001": {HResult, 0x80041001},
 		"cr 0x33":            {ConfigManager, 0x33},
 		"storage 42002":      {StorageManagement, 42002},
+		"iscsi 0xEFFF003E":   {ISCSI, 0xEFFF003E},
 	} {
 		if got := n.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
