@@ -27,9 +27,10 @@ const (
 	path
 	share
 	service
+	iscsi
 )
 
-var kindNames = [...]string{disk: "disk", volume: "volume", path: "path", share: "share", service: "service"}
+var kindNames = [...]string{disk: "disk", volume: "volume", path: "path", share: "share", service: "service", iscsi: "iSCSI"}
 
 // Disk is the key of a disk.
 func Disk(name string) Key { return Key{disk, name} }
@@ -45,6 +46,10 @@ func Share(name string) Key { return Key{share, name} }
 
 // Service is the key of a service.
 func Service(name string) Key { return Key{service, name} }
+
+// ISCSI is the key of an iSCSI target, a target portal or the initiator's
+// secret: "target iqn…", "portal …".
+func ISCSI(name string) Key { return Key{iscsi, name} }
 
 // String reads "disk 3".
 func (k Key) String() string { return kindNames[k.kind] + " " + k.name }

@@ -92,6 +92,7 @@ func TestLock_SameNameOfAnotherKindIsFree(t *testing.T) {
 		defer mustLock(t, locks, Path("x"))()
 		defer mustLock(t, locks, Share("x"))()
 		defer mustLock(t, locks, Service("x"))()
+		defer mustLock(t, locks, ISCSI("x"))()
 	})
 }
 

@@ -10,17 +10,28 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 )
 
-// Query is a WQL query. Its zero value is not valid; begin with [Select]. A name
-// or value that WQL cannot express is an error of [Client.Query].
+// Query is a WQL query. Its zero value is not valid; begin with [Select] or
+// [Associated]. A name or value that WQL cannot express is an error of
+// [Client.Query].
 type Query struct {
 	properties []string
 	class      string
 	conditions []Condition
+
+	of          string // the object at one end of an association
+	association string
 }
 
 // Select begins a query for some properties, or for all without any. The others
 // read as NULL; __PATH needs the key properties too (windows-api.md 14.3).
 func Select(properties ...string) Query { return Query{properties: properties} }
+
+// Associated asks for the objects of a class that an association class joins to
+// the object at a path, as [PathOf] or a row's __PATH gives it. It takes no
+// conditions.
+func Associated(path, association, class string) Query {
+	return Query{of: path, association: association, class: class}
+}
 
 // From says which class is asked.
 func (q Query) From(class string) Query {
@@ -59,6 +70,9 @@ func (q Query) String() string {
 }
 
 func (q Query) text() (string, error) {
+	if q.association != "" {
+		return q.associators()
+	}
 	for _, name := range append([]string{q.class}, q.properties...) {
 		if err := checkName(name); err != nil {
 			return "", err
@@ -77,6 +91,35 @@ func (q Query) text() (string, error) {
 		text, joint = text+joint+condition, " AND "
 	}
 	return text, nil
+}
+
+func (q Query) associators() (string, error) {
+	for _, name := range []string{q.class, q.association, classOf(q.of)} {
+		if err := checkName(name); err != nil {
+			return "", err
+		}
+	}
+	if len(q.conditions) > 0 || checkText("path", q.of) != nil || !inBraces(q.of) {
+		return "", fmt.Errorf("%w: associators of %q", errdefs.ErrInvalidArgument, q.of)
+	}
+	return "ASSOCIATORS OF {" + q.of + "} WHERE AssocClass = " + q.association + " ResultClass = " + q.class, nil
+}
+
+// inBraces reports whether an object path between braces ends where it should:
+// its own braces are within its literals, and these end.
+func inBraces(path string) bool {
+	quoted := false
+	for i := 0; i < len(path); i++ {
+		switch c := path[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '\\' && quoted:
+			i++
+		case !quoted && (c == '{' || c == '}'):
+			return false
+		}
+	}
+	return !quoted
 }
 
 func (c Condition) text() (string, error) {

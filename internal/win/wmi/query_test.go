@@ -34,6 +34,11 @@ func TestQuery_Text(t *testing.T) {
 		{Select("A").From("B").Where(Eq("P", uint64(1<<64-1))).Where(Eq("Q", int64(-1))), `SELECT A FROM B WHERE P = 18446744073709551615 AND Q = -1`},
 		{Select("A").From("B").Where(Eq("P", uint32(1<<31)), Eq("Q", uint16(7)), Eq("R", int32(-7))), `SELECT A FROM B WHERE P = 2147483648 AND Q = 7 AND R = -7`},
 		{Select("__PATH").From("MSFT_Disk"), `SELECT __PATH FROM MSFT_Disk`},
+		{
+			Associated(`MSFT_iSCSITarget.NodeAddress="iqn.2020-01.a:b"`, "MSFT_iSCSITargetToiSCSISession", "MSFT_iSCSISession"),
+			`ASSOCIATORS OF {MSFT_iSCSITarget.NodeAddress="iqn.2020-01.a:b"} WHERE AssocClass = MSFT_iSCSITargetToiSCSISession ResultClass = MSFT_iSCSISession`,
+		},
+		{Associated(`\\S\root\a:MSFT_Disk.ObjectId="{1}\\\"{"`, "A", "B"), `ASSOCIATORS OF {\\S\root\a:MSFT_Disk.ObjectId="{1}\\\"{"} WHERE AssocClass = A ResultClass = B`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.want, func(t *testing.T) {
@@ -41,6 +46,23 @@ func TestQuery_Text(t *testing.T) {
 				t.Errorf("text\n got %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestAssociated_RefusesWhatIsNoPath(t *testing.T) {
+	for _, path := range []string{
+		"", "a b", `A.K="x"} WHERE AssocClass = Z`, `A.K="x`, `A.K="x\"`, "A.K=\"\x00\"", "A.K=\"\xff\"", `A.K={1}`, `A.K="x"}`,
+	} {
+		t.Run(strconv.Quote(path), func(t *testing.T) {
+			if text, err := Associated(path, "A", "B").text(); !errors.Is(err, errdefs.ErrInvalidArgument) || text != "" {
+				t.Errorf("text = %q, %v", text, err)
+			}
+		})
+	}
+	for _, q := range []Query{Associated(`A.K="x"`, "B c", "B"), Associated(`A.K="x"`, "A", "1"), Associated(`A.K="x"`, "A", "B").Where(Eq("P", 1))} {
+		if text, err := q.text(); !errors.Is(err, errdefs.ErrInvalidArgument) || text != "" {
+			t.Errorf("text = %q, %v", text, err)
+		}
 	}
 }
 
