@@ -214,9 +214,12 @@ var busTypeNames = [...]string{
 	"File Backed Virtual", "Storage Spaces", "NVMe", "SCM", "UFS",
 }
 
-func (t BusType) String() string {
-	if uint64(t) < uint64(len(busTypeNames)) {
-		return busTypeNames[t]
+func (t BusType) String() string { return nameOf(busTypeNames[:], "bus type", uint32(t)) }
+
+// nameOf names a number of a kind by its place in a list.
+func nameOf(names []string, kind string, number uint32) string {
+	if uint64(number) < uint64(len(names)) {
+		return names[number]
 	}
-	return "bus type " + strconv.FormatUint(uint64(t), 10)
+	return kind + " " + strconv.FormatUint(uint64(number), 10)
 }

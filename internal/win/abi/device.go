@@ -290,6 +290,10 @@ const (
 	CodeSetUTF8   CodeSet = 3
 )
 
+var codeSetNames = [...]string{"reserved", "binary", "ASCII", "UTF-8"}
+
+func (c CodeSet) String() string { return nameOf(codeSetNames[:], "code set", uint32(c)) }
+
 // IdentifierType says what an Identifier is.
 type IdentifierType uint32
 
@@ -306,6 +310,15 @@ const (
 	IdentifierSCSIName         IdentifierType = 8
 )
 
+var identifierTypeNames = [...]string{
+	"vendor specific", "T10 vendor id", "EUI-64", "NAA", "relative port",
+	"target port group", "logical unit group", "MD5", "SCSI name",
+}
+
+func (t IdentifierType) String() string {
+	return nameOf(identifierTypeNames[:], "identifier type", uint32(t))
+}
+
 // Association says what an Identifier names.
 type Association uint32
 
@@ -315,6 +328,10 @@ const (
 	AssociationPort   Association = 1
 	AssociationTarget Association = 2
 )
+
+var associationNames = [...]string{"device", "port", "target"}
+
+func (a Association) String() string { return nameOf(associationNames[:], "association", uint32(a)) }
 
 // Identifier is one designator of a disk's page 0x83 (windows-api.md 2.3).
 //

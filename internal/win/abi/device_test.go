@@ -68,6 +68,15 @@ func TestNames(t *testing.T) {
 		"UFS":                 BusTypeUFS,
 		"bus type 20":         BusType(20),
 		"bus type 4294967295": BusType(math.MaxUint32),
+		"ASCII":               CodeSetASCII,
+		"UTF-8":               CodeSetUTF8,
+		"code set 4":          CodeSet(4),
+		"T10 vendor id":       IdentifierVendorID,
+		"SCSI name":           IdentifierSCSIName,
+		"identifier type 9":   IdentifierType(9),
+		"device":              AssociationDevice,
+		"target":              AssociationTarget,
+		"association 3":       Association(3),
 	} {
 		if got.String() != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -265,11 +274,14 @@ func TestNVMeReplyOfHostileDrivers(t *testing.T) {
 }
 
 func TestIdentifyControllerPads(t *testing.T) {
-	got, err := DecodeIdentifyController(IdentifyController{Serial: "short", Model: strings.Repeat("m", 50)}.Encode())
+	got, err := DecodeIdentifyController(IdentifyController{Serial: "short", Model: strings.Repeat("m", 50), VendorArea: []byte("/dev/sdf")}.Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := IdentifyController{Serial: "short               ", Model: strings.Repeat("m", 40), Firmware: "        "}
+	want := IdentifyController{
+		Serial: "short               ", Model: strings.Repeat("m", 40), Firmware: "        ",
+		VendorArea: append([]byte("/dev/sdf"), make([]byte, 1016)...),
+	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

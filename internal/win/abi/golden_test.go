@@ -275,7 +275,10 @@ func layouts() []layout {
 		of("SCSI_ADDRESS", DecodeSCSIAddress, plain(SCSIAddress.Encode),
 			SCSIAddress{Port: 1, Path: 2, Target: 3, LUN: 4}),
 		of("NVME_IDENTIFY_CONTROLLER_DATA", DecodeIdentifyController, plain(IdentifyController.Encode),
-			IdentifyController{Vendor: 0x1D0F, Serial: "vol0123456789abcdef0", Model: "Amazon Elastic Block Store              ", Firmware: "1.0     "}),
+			IdentifyController{
+				Vendor: 0x1D0F, Serial: "vol0123456789abcdef0", Model: "Amazon Elastic Block Store              ", Firmware: "1.0     ",
+				VendorArea: make([]byte, 1024),
+			}),
 		of("NVME_IDENTIFY_NAMESPACE_DATA", DecodeIdentifyNamespace, plain(IdentifyNamespace.Encode),
 			IdentifyNamespace{
 				Blocks:     0x0102030405060708,

@@ -124,13 +124,18 @@ func DecodeNVMeIdentifyReply(b []byte) ([]byte, error) {
 // IdentifyController is the Identify Controller data of NVMe. Strings are
 // padded with blanks, as the device gave them (windows-api.md 2.4).
 //
-//	VID @0, SSVID @2, SN @4 (20 bytes), MN @24 (40), FR @64 (8)
+//	VID @0, SSVID @2, SN @4 (20 bytes), MN @24 (40), FR @64 (8), vendor specific @3072 (1024)
 type IdentifyController struct {
 	Vendor   uint16 // PCI vendor id
 	Serial   string
 	Model    string
 	Firmware string
+	// VendorArea is the vendor's part; EBS puts the name of the block device
+	// there.
+	VendorArea []byte
 }
+
+const controllerVendorArea = 3072
 
 const identifyData = "NVMe identify data"
 
@@ -140,21 +145,23 @@ func DecodeIdentifyController(data []byte) (IdentifyController, error) {
 		return IdentifyController{}, err
 	}
 	return IdentifyController{
-		Vendor:   le.Uint16(data),
-		Serial:   string(data[4:24]),
-		Model:    string(data[24:64]),
-		Firmware: string(data[64:72]),
+		Vendor:     le.Uint16(data),
+		Serial:     string(data[4:24]),
+		Model:      string(data[24:64]),
+		Firmware:   string(data[64:72]),
+		VendorArea: append([]byte(nil), data[controllerVendorArea:IdentifySize]...),
 	}, nil
 }
 
-// Encode returns the data of the command. A string that is too long is cut, a
-// short one padded with blanks.
+// Encode returns the data of the command. A string or vendor area that is too
+// long is cut, a short string padded with blanks.
 func (c IdentifyController) Encode() []byte {
 	b := make([]byte, IdentifySize)
 	le.PutUint16(b, c.Vendor)
 	putPadded(b[4:24], c.Serial)
 	putPadded(b[24:64], c.Model)
 	putPadded(b[64:72], c.Firmware)
+	copy(b[controllerVendorArea:], c.VendorArea)
 	return b
 }
 
