@@ -5,6 +5,7 @@ package lab
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
@@ -125,8 +126,9 @@ type published struct {
 	win.Devices
 }
 
-// Interfaces writes the node's list to the registry, where SetupDi looks. An
-// error of the node cannot go that way.
+// Interfaces writes the node's list to the registry, where SetupDi looks, and
+// puts what it finds there into the node's order: that of the registry means
+// nothing. An error of the node cannot go that way.
 func (p published) Interfaces(class abi.GUID) ([]string, error) {
 	paths, err := p.lab.node.Devices.Interfaces(class)
 	if err != nil {
@@ -135,7 +137,9 @@ func (p published) Interfaces(class abi.GUID) ([]string, error) {
 	if err := p.lab.lists.set(class, paths); err != nil {
 		return nil, err
 	}
-	return p.Devices.Interfaces(class)
+	found, err := p.Devices.Interfaces(class)
+	slices.SortFunc(found, func(a, b string) int { return slices.Index(paths, a) - slices.Index(paths, b) })
+	return found, err
 }
 
 func (p published) Open(path string, access win.Access) (win.Device, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/windows"
 
@@ -67,10 +68,7 @@ func (s *server) run() {
 
 // close ends the service of the driver, which then forgets what it has.
 func (s *server) close() error {
-	if err := windows.CancelIoEx(s.control.handle, nil); err != nil {
-		return err
-	}
-	<-s.done
+	s.stop()
 	err := windows.CloseHandle(s.control.handle)
 	s.mu.Lock()
 	files := s.files
@@ -83,6 +81,22 @@ func (s *server) close() error {
 		}
 	}
 	return errors.Join(err, s.errors())
+}
+
+// stop cancels the wait for the next message, again where there was none just
+// then.
+func (s *server) stop() {
+	for {
+		if err := windows.CancelIoEx(s.control.handle, nil); err != nil && !errors.Is(err, win.ERROR_NOT_FOUND) {
+			s.fail(err)
+			return
+		}
+		select {
+		case <-s.done:
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 func (s *server) fail(err error) {
@@ -136,6 +150,23 @@ func (s *server) open(m message) {
 		}
 		f.device, f.err = s.node.Devices.Open(f.path, desired(m.access))
 	})
+}
+
+// expect hands over a device that the hook has opened: the next file that this
+// thread opens at the driver is its.
+func (s *server) expect(device win.Device) (thread uint32) {
+	thread = windows.GetCurrentThreadId()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opening[thread] = append(s.opening[thread], device)
+	return thread
+}
+
+// unexpect takes back the last device of a thread, which opened nothing.
+func (s *server) unexpect(thread uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opening[thread] = s.opening[thread][:len(s.opening[thread])-1]
 }
 
 // desired is the mask that CreateFileW was given: it adds two rights.

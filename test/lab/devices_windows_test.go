@@ -10,7 +10,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
-	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
 // answer is what one call gave.
@@ -28,7 +27,8 @@ func control(d win.Device, code uint32, in []byte, room int) answer {
 // Without the hook: each disk of each node answers CreateFile, DeviceIoControl,
 // ReadFile and FlushFileBuffers as the node answers itself.
 func TestDisks(t *testing.T) {
-	shipped(t, func(t *testing.T, node *simhost.Node) {
+	shipped(t, func(t *testing.T, name string) {
+		node := named(t, name)
 		l := start(t, node)
 		near, far := l.Host().Devices, node.Host().Devices
 		want, err := far.Interfaces(abi.GUID_DEVINTERFACE_DISK)

@@ -5,6 +5,9 @@ package lab_test
 import (
 	"os"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/lab"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
@@ -22,9 +25,11 @@ func start(t *testing.T, node *simhost.Node) *lab.Lab {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		until(t, "the WMI workers have let go", func() bool { return l.References() == 0 })
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
+		node.Close()
 		if n := node.OpenHandles(); n != 0 {
 			t.Errorf("%d handles of the node are left open", n)
 		}
@@ -35,11 +40,21 @@ func start(t *testing.T, node *simhost.Node) *lab.Lab {
 	return l
 }
 
-// shipped makes each shipped node and runs a test on it.
-func shipped(t *testing.T, test func(t *testing.T, node *simhost.Node)) {
+// hooked puts a node into the lab, files and mount points too.
+func hooked(t *testing.T, node *simhost.Node) *lab.Lab {
+	t.Helper()
+	l := start(t, node)
+	if err := l.Hook(); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// shipped runs a test for the name of each shipped node.
+func shipped(t *testing.T, test func(t *testing.T, name string)) {
 	t.Helper()
 	for _, name := range simhost.Names() {
-		t.Run(name, func(t *testing.T) { test(t, named(t, name)) })
+		t.Run(name, func(t *testing.T) { test(t, name) })
 	}
 }
 
@@ -54,4 +69,24 @@ func named(t *testing.T, name string) *simhost.Node {
 		t.Fatal(err)
 	}
 	return node
+}
+
+// same compares what two runs said, line by line.
+func same(t *testing.T, want, got []string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("direct (-), through the lab (+):\n%.4000s", diff)
+	}
+}
+
+// until waits for what happens on other threads.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for range 1000 {
+		if is() {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Errorf("it never came that %s", what)
 }
