@@ -4,6 +4,7 @@ package volume_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/disturb"
@@ -28,9 +29,23 @@ func disturbed(t *testing.T, setUp func(*testing.T) *simhost.Node, change func(c
 	})
 }
 
+// with is a node of a site with its boot disk and those alone: every volume
+// adds to what is disturbed.
+func with(names ...string) func(*testing.T) *simhost.Node {
+	return func(t *testing.T) *simhost.Node { return newNode(t, only(names...)) }
+}
+
+func only(names ...string) func(*simhost.NodeSpec) {
+	return func(spec *simhost.NodeSpec) {
+		spec.Disks = slices.DeleteFunc(spec.Disks, func(d simhost.DiskSpec) bool {
+			return d.Name != "boot" && !slices.Contains(names, d.Name)
+		})
+	}
+}
+
 // A driver formats what is not formatted (FLOW-2).
 func TestFormatVolume_Disturbed(t *testing.T) {
-	disturbed(t, func(t *testing.T) *simhost.Node { return newNode(t, nil) }, func(ctx context.Context, v *volume.Volume) error {
+	disturbed(t, with("raw"), func(ctx context.Context, v *volume.Volume) error {
 		is, err := v.IsVolumeFormatted(ctx, &volume.IsVolumeFormattedRequest{VolumeID: rawID})
 		if err != nil || is.Formatted {
 			return err
@@ -46,13 +61,13 @@ func mountData(ctx context.Context, v *volume.Volume) error {
 }
 
 func TestMountVolume_Disturbed(t *testing.T) {
-	disturbed(t, func(t *testing.T) *simhost.Node { return newNode(t, nil) }, mountData)
+	disturbed(t, with("data"), mountData)
 }
 
 // field-reports.md V07: the path has a mount point whose volume is gone.
 func TestMountVolume_OverDanglingDisturbed(t *testing.T) {
 	disturbed(t, func(t *testing.T) *simhost.Node {
-		n := newNode(t, nil)
+		n := with("data", "other")(t)
 		(&site{T: t, node: n}).dangling(staging)
 		return n
 	}, mountData)
@@ -60,7 +75,7 @@ func TestMountVolume_OverDanglingDisturbed(t *testing.T) {
 
 func TestUnmountVolume_Disturbed(t *testing.T) {
 	disturbed(t, func(t *testing.T) *simhost.Node {
-		n := newNode(t, nil)
+		n := with("data")(t)
 		(&site{T: t, node: n}).setPoint(staging, dataID)
 		return n
 	}, func(ctx context.Context, v *volume.Volume) error {
@@ -72,7 +87,10 @@ func TestUnmountVolume_Disturbed(t *testing.T) {
 func TestResizeVolume_Disturbed(t *testing.T) {
 	grown := func(switches simhost.Switches) func(*testing.T) *simhost.Node {
 		return func(t *testing.T) *simhost.Node {
-			n := newNode(t, func(spec *simhost.NodeSpec) { spec.Switches = switches })
+			n := newNode(t, func(spec *simhost.NodeSpec) {
+				spec.Switches = switches
+				only("data")(spec)
+			})
 			if err := n.GrowDisk("data", 2*simhost.GiB); err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +118,7 @@ const readWrite = win.GenericRead | win.GenericWrite
 
 func partitionGrown(t *testing.T) *simhost.Node {
 	t.Helper()
-	n := newNode(t, nil)
+	n := with("data")(t)
 	if err := n.GrowDisk("data", 2*simhost.GiB); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
 )
 
-// The smallest growth that is made (design: below 1 MiB nothing is done).
+// The smallest growth that is made (behaviour.md VOL-26, field-reports.md V02: below it nothing is done).
 const leastGrowth = 1 << 20
 
 // ResizeVolume makes a volume's partition, and the file system in it, as large

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
@@ -13,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
 )
 
 // The volumes of a site. Each is alone on a disk of 1 GiB of that name, GPT
@@ -52,7 +54,11 @@ func dataPartition(id, fileSystem string) simhost.PartitionSpec {
 }
 
 // guid is what stands between the braces of a volume's name.
-func guid(id string) string { return id[len(`\\?\Volume{`) : len(id)-2] }
+func guid(id string) string {
+	_, id, _ = strings.Cut(id, "{")
+	id, _, _ = strings.Cut(id, "}")
+	return id
+}
 
 // gptDisk is a GPT disk with a reserved partition and those.
 func gptDisk(name string, size simhost.Size, partitions ...simhost.PartitionSpec) simhost.DiskSpec {
@@ -69,7 +75,7 @@ func siteSpec() simhost.NodeSpec {
 	boot.Partitions[2].Volume.ID = guid(bootID)
 	return simhost.NodeSpec{
 		Version: simhost.SpecVersion, Name: "site",
-		Directories: []string{staging, pod},
+		Directories: []string{staging, pod, kubelet + `\warm`},
 		Disks: []simhost.DiskSpec{
 			boot,
 			gptDisk("data", simhost.GiB, dataPartition(dataID, "NTFS")),
@@ -115,6 +121,26 @@ func group(t *testing.T, node *simhost.Node) *volume.Volume {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// over puts mounts in the place of the node's, overDevices devices.
+func (s *site) over(mounts win.Mounts) {
+	node := s.node.Host()
+	s.on(&win.Host{Devices: node.Devices, Mounts: mounts, Files: node.Files, System: node.System, WMI: node.WMI})
+}
+
+func (s *site) overDevices(devices win.Devices) {
+	node := s.node.Host()
+	s.on(&win.Host{Devices: devices, Mounts: node.Mounts, Files: node.Files, System: node.System, WMI: node.WMI})
+}
+
+// on makes the volume group that of another host.
+func (s *site) on(host *win.Host) {
+	s.Helper()
+	v, err := volume.New(hostapi.On(host))
+	s.must(err)
+	s.vol = v
+	s.Cleanup(func() { wmi.On(host).Close() })
 }
 
 // onDisk replaces the disk of that name.

@@ -91,13 +91,17 @@ func (v *Volume) ListVolumesOnDisk(ctx context.Context, req *ListVolumesOnDiskRe
 func (v *Volume) waitForVolumes(ctx context.Context, req *ListVolumesOnDiskRequest) ([]string, error) {
 	deadline := time.NewTimer(arrivalBudget)
 	defer deadline.Stop()
+	missing := 0
 	for {
 		partitions, err := v.host.VolumesOfDisk(ctx, req.DiskNumber)
-		if err != nil {
+		switch {
+		case err != nil && missing > 0 && ctx.Err() != nil:
+			return nil, notArrived(missing, err)
+		case err != nil:
 			return nil, err
 		}
-		ids, missing := arrived(partitions, req.PartitionNumber)
-		if missing == 0 {
+		var ids []string
+		if ids, missing = arrived(partitions, req.PartitionNumber); missing == 0 {
 			return ids, nil
 		}
 		select {
@@ -124,12 +128,11 @@ func arrived(partitions []hostapi.PartitionVolume, number uint32) (ids []string,
 	return ids, missing
 }
 
+// notArrived is Unavailable also where the caller's context has ended: what it
+// waited for may come yet.
 func notArrived(missing int, cause error) error {
-	err := errdefs.ErrUnavailable
-	if cause != nil {
-		err = errors.Join(err, cause)
-	}
-	return errdefs.As(errdefs.Unavailable, "wait for volumes", "", fmt.Errorf("%w: %d partitions have no volume yet", err, missing))
+	err := fmt.Errorf("%w: %d partitions have no volume yet", errdefs.ErrUnavailable, missing)
+	return errdefs.As(errdefs.Unavailable, "wait for volumes", "", errors.Join(err, cause))
 }
 
 // GetDiskNumberFromVolumeID is the number of the disk that a volume lies on. A

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package volume_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
+)
+
+// method is a method of the group with a request that it answers and one that
+// it refuses, on a site whose data volume is at staging.
+type method struct {
+	name           string
+	valid, failing any // *XRequest
+}
+
+var methods = []method{
+	{"FormatVolume", &volume.FormatVolumeRequest{VolumeID: rawID}, &volume.FormatVolumeRequest{VolumeID: bootID}},
+	{"GetClosestVolumeIDFromTargetPath", &volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: staging}, &volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: `C:\nothing`}},
+	{"GetDiskNumberFromVolumeID", &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: dataID}, &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: deadID}},
+	{"GetVolumeIDFromTargetPath", &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging}, &volume.GetVolumeIDFromTargetPathRequest{TargetPath: pod}},
+	{"GetVolumeStats", &volume.GetVolumeStatsRequest{VolumeID: dataID}, &volume.GetVolumeStatsRequest{VolumeID: deadID}},
+	{"IsVolumeFormatted", &volume.IsVolumeFormattedRequest{VolumeID: dataID}, &volume.IsVolumeFormattedRequest{VolumeID: deadID}},
+	{"ListVolumesOnDisk", &volume.ListVolumesOnDiskRequest{DiskNumber: dataDisk}, &volume.ListVolumesOnDiskRequest{DiskNumber: 99}},
+	{"MountVolume", &volume.MountVolumeRequest{VolumeID: otherID, TargetPath: pod}, &volume.MountVolumeRequest{VolumeID: otherID, TargetPath: staging}},
+	{"ResizeVolume", &volume.ResizeVolumeRequest{VolumeID: dataID}, &volume.ResizeVolumeRequest{VolumeID: dataID, SizeBytes: -1}},
+	{"UnmountVolume", &volume.UnmountVolumeRequest{VolumeID: dataID, TargetPath: staging}, &volume.UnmountVolumeRequest{VolumeID: otherID, TargetPath: staging}},
+	{"WriteVolumeCache", &volume.WriteVolumeCacheRequest{VolumeID: dataID}, &volume.WriteVolumeCacheRequest{VolumeID: deadID}},
+}
+
+// call calls the method and wants a response beside whatever error.
+func (m method) call(t *testing.T, ctx context.Context, v *volume.Volume, request any) error { //nolint:revive // t first, as helpers do
+	t.Helper()
+	f := reflect.ValueOf(v).MethodByName(m.name)
+	out := f.Call([]reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(request)})
+	if out[0].IsNil() {
+		t.Errorf("%s: no response", m.name)
+	}
+	err, _ := out[1].Interface().(error)
+	return err
+}
+
+func (m method) null() any { return reflect.Zero(reflect.TypeOf(m.valid)).Interface() }
+
+// with is the valid request with one field changed, or nil if it has no such
+// field.
+func (m method) with(field, value string) any {
+	request := reflect.New(reflect.TypeOf(m.valid).Elem())
+	request.Elem().Set(reflect.ValueOf(m.valid).Elem())
+	f := request.Elem().FieldByName(field)
+	if !f.IsValid() {
+		return nil
+	}
+	f.SetString(value)
+	return request.Interface()
+}
+
+func TestMethods_AreAll(t *testing.T) {
+	all := reflect.TypeFor[volume.Interface]()
+	if all.NumMethod() != len(methods) {
+		t.Fatalf("%d methods, the interface has %d", len(methods), all.NumMethod())
+	}
+	for i, m := range methods {
+		if all.Method(i).Name != m.name {
+			t.Errorf("method %d is %s", i, all.Method(i).Name)
+		}
+	}
+}
+
+// consumers.md 2.4: a response is never nil.
+func TestMethods(t *testing.T) {
+	for _, m := range methods {
+		t.Run(m.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, nil)
+				s.setPoint(staging, dataID)
+				s.unchanged(func() {
+					s.fails(m.call(t, t.Context(), s.vol, m.null()), errdefs.ErrInvalidArgument)
+					err := m.call(t, t.Context(), s.vol, m.failing)
+					s.fails(err)
+					var e *errdefs.Error
+					if !errors.As(err, &e) || e.Op != "volume."+m.name {
+						t.Errorf("does not name its operation: %v", err)
+					}
+				})
+				s.must(m.call(t, t.Context(), s.vol, m.valid))
+			})
+		})
+	}
+}
+
+// A caller that has left before it calls changes nothing.
+func TestMethods_CallerHasLeft(t *testing.T) {
+	for _, m := range methods {
+		t.Run(m.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, nil)
+				s.setPoint(staging, dataID)
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				s.node.Calls().Reset()
+				s.unchanged(func() { s.fails(m.call(t, ctx, s.vol, m.valid), context.Canceled) })
+				if calls := s.node.Calls().Calls(); len(calls) != 0 {
+					t.Errorf("calls %v", calls)
+				}
+			})
+		})
+	}
+}
+
+// Bad input names its field before Windows is asked anything but where the
+// system drive is (VOL-2, VOL-5, VOL-16, VOL-43; CVE-2023-3893).
+func TestMethods_BadInput(t *testing.T) {
+	ids := map[string]string{
+		"empty":            "",
+		"upstream's tests": "-1",
+		"bare GUID":        guid(dataID),
+		"no prefix":        `Volume{` + guid(dataID) + `}\`,
+		"device prefix":    `\\.\Volume{` + guid(dataID) + `}\`,
+		"no braces":        `\\?\Volume` + guid(dataID) + `\`,
+		"brackets":         `\\?\Volume(` + guid(dataID) + `)\`,
+		"short":            `\\?\Volume{11111111-1111-4111-8111-11111111111}\`,
+		"not hexadecimal":  `\\?\Volume{1111111g-1111-4111-8111-111111111111}\`,
+		"path behind":      dataID + `dir`,
+		"two backslashes":  dataID + `\`,
+		"blank behind":     dataID + ` `,
+		"blank before":     ` ` + dataID,
+		"NUL behind":       dataID + "\x00",
+		"NUL in it":        strings.Replace(dataID, "-", "\x00", 1),
+		"drive":            `C:\`,
+		"disk":             `\\.\PhysicalDrive1`,
+		"query":            `\\?\Volume{' OR '1'='1}\`,
+		"command":          `\\?\Volume{$(Stop-Computer)}\`,
+		"not UTF-8":        "\\\\?\\Volume{\xff}\\",
+		"long":             `\\?\Volume{` + strings.Repeat("1", 100_000) + `}\`,
+	}
+	paths := map[string]string{
+		"empty":          "",
+		"relative":       `var\lib`,
+		"dot":            `.`,
+		"drive-relative": `C:var`,
+		"drive":          `C:`,
+		"digit":          `1:\dir`,
+		"share":          `\\server\share\dir`,
+		"long share":     `\\?\UNC\server\share\dir`,
+		"device":         `\\.\PhysicalDrive1`,
+		"pipe":           `\\.\pipe\x`,
+		"NT path":        `\??\C:\dir`,
+		"global root":    `\\?\GLOBALROOT\Device\HarddiskVolume1\`,
+		"parent":         `C:\var\..\Windows`,
+		"stream":         `C:\var\lib:stream`,
+		"wildcard":       `C:\var\*`,
+		"pipe sign":      `C:\var\a|b`,
+		"reserved name":  `C:\var\NUL`,
+		"trailing dot":   `C:\var\lib.`,
+		"trailing blank": `C:\var\lib `,
+		"NUL":            "C:\\var\x00lib",
+		"newline":        "C:\\var\nlib",
+		"not UTF-8":      "C:\\var\\\xff",
+		"long element":   `C:\` + strings.Repeat("a", 256),
+		"long path":      `C:` + strings.Repeat(`\`+strings.Repeat("a", 200), 200),
+	}
+	for field, values := range map[string]map[string]string{"VolumeID": ids, "TargetPath": paths} {
+		for name, value := range values {
+			t.Run(field+" "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newSite(t, nil)
+					s.node.Calls().Reset()
+					s.unchanged(func() {
+						for _, m := range methods {
+							request := m.with(field, value)
+							if request == nil {
+								continue
+							}
+							err := m.call(t, t.Context(), s.vol, request)
+							s.fails(err, errdefs.ErrInvalidArgument)
+							s.hasKind(err, errdefs.InvalidArgument)
+							if !strings.Contains(err.Error(), field) {
+								t.Errorf("%s does not name %s: %v", m.name, field, err)
+							}
+						}
+					})
+					for _, c := range s.node.Calls().Calls() {
+						if c.Method != "System.WindowsDirectory" {
+							t.Errorf("asked %+v", c)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// VOL-2: upstream's own words, and the id before the path.
+func TestMethods_EmptyInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		for _, tt := range []struct {
+			err  error
+			want string
+		}{
+			{s.mount("", ""), "MountVolumeRequest.VolumeID is empty"},
+			{s.mount(dataID, ""), "MountVolumeRequest.TargetPath is empty"},
+			{s.unmount("", ""), "volume id empty"},
+			{s.unmount(dataID, ""), "target path empty"},
+			{s.format(""), "volume id empty"},
+			{s.resize("", 0), "volume id empty"},
+			{s.flush(""), "volume id empty"},
+			{second(s.formatted("")), "volume id empty"},
+			{second(s.stats("")), "volume id empty"},
+			{second(s.diskOf("")), "volume id empty"},
+			{second(s.volumeAt("")), "target path is empty"},
+			{second(s.closest("")), "target path is empty"},
+			{s.resize(dataID, -5), "invalid negative size -5"},
+		} {
+			if tt.err == nil || !strings.Contains(tt.err.Error(), tt.want) {
+				t.Errorf("%v; want %q", tt.err, tt.want)
+			}
+		}
+	})
+}
+
+// VOL-4: a well-formed id that no volume has.
+func TestMethods_UnknownVolume(t *testing.T) {
+	for _, m := range methods {
+		request := m.with("VolumeID", deadID)
+		if request == nil || m.name == "UnmountVolume" { // there another volume is mounted, or none
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, nil)
+				s.unchanged(func() { s.hasKind(m.call(t, t.Context(), s.vol, request), errdefs.NotFound) })
+			})
+		})
+	}
+}
+
+// The rooted spelling asks for the system drive, once.
+func TestMethods_SystemDrive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		s.must(s.mount(dataID, staging))
+		s.node.Calls().Reset()
+		for range 3 {
+			got, err := s.volumeAt(staging[2:])
+			if err != nil || got != dataID {
+				t.Errorf("%q, %v", got, err)
+			}
+		}
+		if n := s.node.Calls().ByMethod()["System.WindowsDirectory"]; n != 1 {
+			t.Errorf("asked %d times", n)
+		}
+	})
+}
+
+// After one answer of each method no handle is open and nothing runs on, under
+// every switch of the node.
+func TestMethods_Switches(t *testing.T) {
+	for _, sw := range simhost.AllSwitches() {
+		t.Run(sw.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, func(spec *simhost.NodeSpec) { spec.Switches = sw.Switches })
+				s.setPoint(staging, dataID)
+				s.must(s.node.GrowDisk("data", 2*simhost.GiB))
+				for _, m := range methods {
+					s.fails(m.call(t, t.Context(), s.vol, m.failing))
+					if err := m.call(t, t.Context(), s.vol, m.valid); err != nil {
+						t.Errorf("%s: %v", m.name, err)
+					}
+				}
+				if got := s.partitionOf(dataID); got != 2*simhost.GiB-around {
+					t.Errorf("partition of %s", got)
+				}
+			})
+		})
+	}
+}
