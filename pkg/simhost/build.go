@@ -68,6 +68,14 @@ func build(spec NodeSpec) (*Node, error) {
 	if err := n.install(spec); err != nil {
 		return nil, err
 	}
+	for _, s := range spec.SMB {
+		if err := n.addSMBServer(s); err != nil {
+			return nil, err
+		}
+	}
+	if err := n.buildISCSI(spec.ISCSI); err != nil {
+		return nil, err
+	}
 	n.arrival, n.sanPolicy = time.Duration(spec.Arrival), spec.SANPolicy
 	return n, nil
 }

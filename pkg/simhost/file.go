@@ -345,6 +345,9 @@ func (f *file) FinalPath(flags uint32) (string, error) {
 	if f.entry.removed {
 		return "", win.ERROR_FILE_NOT_FOUND
 	}
+	if f.volume.remote != "" {
+		return f.remotePath(flags)
+	}
 	root := f.volume.name()
 	switch flags {
 	case win.VolumeNameGUID:
@@ -358,4 +361,15 @@ func (f *file) FinalPath(flags uint32) (string, error) {
 		return "", win.ERROR_INVALID_PARAMETER
 	}
 	return root + strings.Join(f.entry.path(), `\`), nil
+}
+
+// remotePath is FinalPath on a file server, whose volumes have no name here.
+func (f *file) remotePath(flags uint32) (string, error) {
+	switch flags {
+	case win.VolumeNameDOS:
+		return extendedPrefix + f.volume.remote + strings.Join(f.entry.path(), `\`), nil
+	case win.VolumeNameGUID:
+		return "", win.ERROR_PATH_NOT_FOUND
+	}
+	return "", win.ERROR_INVALID_PARAMETER
 }

@@ -16,11 +16,15 @@ type files struct{ node *Node }
 // point, which is no way into its target. The code is an assumption [K].
 const notBelowReparse = win.ERROR_DIRECTORY
 
-func (fs files) Open(directory win.File, name string, how win.OpenFile) (win.File, error) {
-	n := fs.node
-	n.mu.Lock()
-	defer n.mu.Unlock()
+func (fs files) Open(directory win.File, name string, how win.OpenFile) (opened win.File, err error) {
+	err = fs.node.patiently(func() error {
+		opened, err = fs.node.open(directory, name, how)
+		return err
+	})
+	return opened, err
+}
 
+func (n *Node) open(directory win.File, name string, how win.OpenFile) (win.File, error) {
 	if err := checkOpen(how); err != nil {
 		return nil, err
 	}
@@ -135,13 +139,13 @@ func (fs files) SymbolicLink(link, target string, flags uint32) error {
 	// SYMBOLIC_LINK_FLAG_ALLOW_UNPRIVILEGED_CREATE
 	const unprivileged = 0x2
 
-	n := fs.node
-	n.mu.Lock()
-	defer n.mu.Unlock()
-
 	if target == "" || flags&^(win.SymbolicLinkFlagDirectory|unprivileged) != 0 {
 		return win.ERROR_INVALID_PARAMETER
 	}
+	return fs.node.patiently(func() error { return fs.node.link(link, target, flags) })
+}
+
+func (n *Node) link(link, target string, flags uint32) error {
 	p, err := n.resolve(link, false)
 	if err != nil {
 		return err

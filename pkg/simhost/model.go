@@ -44,6 +44,9 @@ type Node struct {
 	arrival   time.Duration // how long a new volume takes to arrive
 	sanPolicy SANPolicy
 
+	smb smbNetwork // see smb.go
+	iscsi iscsiNode // see iscsi.go
+
 	wmi wmiService // see wmi.go
 }
 
@@ -60,7 +63,8 @@ type disk struct {
 	number        uint32
 	interfacePath string
 	present       bool
-	arrivals      int // so far
+	remote        bool // a LUN of an iSCSI target: a login attaches it
+	arrivals      int  // so far
 
 	bus                       abi.BusType
 	vendor, product, revision string
@@ -146,6 +150,8 @@ type volume struct {
 	arrives  time.Time // zero: has arrived
 
 	tree *tree // files of a mounted file system; nil on RAW
+
+	remote string // of a share on a file server: UNC\host\share\
 }
 
 // volumeName is the name with which a volume's root begins.

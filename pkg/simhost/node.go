@@ -15,20 +15,30 @@ func New(spec NodeSpec) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node %q: %w", spec.Name, err)
 	}
-	n.host = intercept.Host(&win.Host{
+	n.host = n.boundary()
+	n.readStorage()
+	return n, nil
+}
+
+// boundary is a host with nothing attached to it.
+func (n *Node) boundary() *win.Host {
+	return intercept.Host(&win.Host{
 		Devices:  devices{n},
 		Mounts:   mounts{n},
 		Files:    files{n},
 		Services: services{n},
 		System:   system{n},
 		WMI:      nodeWMI{n},
+		Logons:   logons{n},
 	}, n.around)
-	n.readStorage()
-	return n, nil
 }
 
 // Host is the node's boundary, for packages of this module.
-func (n *Node) Host() *win.Host { return n.host }
+func (n *Node) Host() *win.Host {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.host
+}
 
 // The methods below are the cloud's side: what happens to a machine from
 // outside. They take disks by the name in the description.
@@ -76,7 +86,7 @@ func (n *Node) AddDisk(spec DiskSpec) error {
 	return err
 }
 
-// AttachDisk attaches a described disk and returns the number that Windows
+// AttachDisk attaches a described disk that is no LUN of an iSCSI target, and returns the number that Windows
 // gives it: the lowest that is free, which another disk may have had before.
 // Its volumes arrive later.
 func (n *Node) AttachDisk(name string) (uint32, error) {
@@ -84,6 +94,9 @@ func (n *Node) AttachDisk(name string) (uint32, error) {
 	err := n.change(name, func(d *disk) error {
 		if d.present {
 			return fmt.Errorf("is attached as disk %d", d.number)
+		}
+		if d.remote {
+			return fmt.Errorf("is a LUN of an iSCSI target, which a login attaches")
 		}
 		n.attach(d)
 		number = d.number

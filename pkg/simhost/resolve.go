@@ -152,7 +152,7 @@ func (n *Node) locate(path string) (location, error) {
 	}
 	device, rest, rooted := strings.Cut(path, `\`)
 	if strings.EqualFold(device, "UNC") {
-		return location{}, win.ERROR_BAD_NETPATH // no server answers in this model
+		return n.locateShare(rest)
 	}
 	v, err := n.mounted(device)
 	if err != nil {

@@ -12,8 +12,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 )
 
-const smbNamespace = `root\Microsoft\Windows\SMB`
-
 // Windows Server builds of the tests (windows-api.md 15).
 const (
 	build2019 = 17763

@@ -43,6 +43,8 @@ func (n *Node) Snapshot() Snapshot {
 	for _, service := range n.sortedServices() {
 		s.line("service %s: %s", service.spec.Name, service.describe())
 	}
+	s.smb(n)
+	s.iscsi(n)
 	return Snapshot(strings.Join(s.lines, "\n") + "\n")
 }
 

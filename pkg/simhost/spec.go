@@ -50,6 +50,10 @@ type NodeSpec struct {
 	Disks []DiskSpec `json:"disks"`
 	// Attachable are disks that AttachDisk can attach.
 	Attachable []DiskSpec `json:"attachable,omitempty"`
+	// SMB are the file servers that the node can reach.
+	SMB []SMBServerSpec `json:"smb,omitempty"`
+	// ISCSI is the iSCSI network around the node; nil is none.
+	ISCSI *ISCSISpec `json:"iscsi,omitempty"`
 	// Directories exist from the start, for example C:\var\lib\kubelet.
 	Directories []string `json:"directories,omitempty"`
 }

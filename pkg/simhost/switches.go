@@ -105,6 +105,35 @@ type Switches struct {
 	// depend on one directly, not those that do through others (windows-api.md
 	// 11.1).
 	DirectDependents bool `json:"directDependents,omitempty"`
+
+	// SMBMappingNotByPath makes GetObject on an SMB mapping answer
+	// WBEM_E_PROVIDER_NOT_CAPABLE, so that only a query finds it (design.md 4).
+	SMBMappingNotByPath bool `json:"smbMappingNotByPath,omitempty"`
+
+	// SMBMappingServesAll lets a global mapping serve a logon session with
+	// credentials of its own too, so that these are never tried (windows-api.md
+	// 9.1 says "every logon session").
+	SMBMappingServesAll bool `json:"smbMappingServesAll,omitempty"`
+
+	// SMBWrongPassword86 is how a wrong user or password is told:
+	// ERROR_INVALID_PASSWORD instead of ERROR_LOGON_FAILURE (windows-api.md 9.4).
+	SMBWrongPassword86 bool `json:"smbWrongPassword86,omitempty"`
+
+	// ISCSIStatus is how the iSCSI provider tells its status (windows-api.md
+	// 10.5).
+	ISCSIStatus ISCSIStatus `json:"iscsiStatus,omitempty"`
+
+	// ISCSIStoppedEmpty makes queries find no iSCSI objects while MSiSCSI does
+	// not run, instead of failing (windows-api.md 10.1).
+	ISCSIStoppedEmpty bool `json:"iscsiStoppedEmpty,omitempty"`
+
+	// ISCSIPortalAgain makes registering an iSCSI target portal that is
+	// registered succeed and do nothing, instead of failing (windows-api.md 10.2).
+	ISCSIPortalAgain bool `json:"iscsiPortalAgain,omitempty"`
+
+	// ISCSIDisksNeedRescan makes MSFT_iSCSISessionToDisk have only disks that
+	// the storage provider has read already (windows-api.md 10.2).
+	ISCSIDisksNeedRescan bool `json:"iscsiDisksNeedRescan,omitempty"`
 }
 
 // BlankDisk is how the layout of an uninitialised disk reads.
@@ -162,6 +191,16 @@ const (
 	GoneNotReady                       // ERROR_NOT_READY
 )
 
+// ISCSIStatus is where a status of the iSCSI initiator stands.
+type ISCSIStatus int
+
+// Positions of Switches.ISCSIStatus.
+const (
+	ISCSIStatusCode     ISCSIStatus = iota // the HRESULT of the call
+	ISCSIStatusInObject                    // WBEM_E_FAILED, with an error object that has it
+	ISCSIStatusReturned                    // the iSCSI method's ReturnValue
+)
+
 // positions is how many a switch has that is no bool.
 var positions = map[reflect.Type]int{
 	reflect.TypeFor[BlankDisk]():      3,
@@ -169,6 +208,7 @@ var positions = map[reflect.Type]int{
 	reflect.TypeFor[MountManagerID](): 2,
 	reflect.TypeFor[StaleHandle]():    3,
 	reflect.TypeFor[GoneVolume]():     4,
+	reflect.TypeFor[ISCSIStatus]():    3,
 }
 
 // check refuses a position that a switch does not have.

@@ -3,6 +3,7 @@
 package simhost
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -50,6 +51,9 @@ type cimObject map[string]any
 type wmiClass struct {
 	instances func(n *Node) []cimObject
 	methods   map[string]wmiMethod
+
+	association *wmiAssociation     // of an association class
+	ready       func(n *Node) error // why an iSCSI provider does not answer now
 }
 
 // wmiMethod carries out a method. self is the instance, nil for a static
@@ -61,6 +65,8 @@ type wmiMethod func(n *Node, self, in cimObject) (cimObject, win.ReturnValue, er
 func wmiClasses() map[string]wmiClass {
 	classes := map[string]wmiClass{}
 	addStorageClasses(classes)
+	addSMBClasses(classes)
+	addISCSIClasses(classes)
 	return classes
 }
 
@@ -84,6 +90,11 @@ func (n *Node) rows(c *cimClass) ([]win.Row, error) {
 			continue
 		}
 		found = true
+		if ready := classes[name].ready; ready != nil {
+			if err := ready(n); err != nil { // iSCSI
+				return nil, err
+			}
+		}
 		for _, o := range classes[name].instances(n) {
 			rows = append(rows, class.row(o))
 		}
@@ -192,6 +203,9 @@ func (c *cimClass) project(r win.Row, listed []string, keepPaths bool) win.Row {
 // an invalid query, in the list as in the condition: the schema finds it before
 // the provider is asked.
 func (n *Node) runWQL(namespace, text string) ([]win.Row, error) {
+	if q, ok := parseAssociators(text); ok { // of iSCSI objects
+		return n.runAssociators(namespace, q)
+	}
 	q, err := parseWQL(text)
 	if err != nil {
 		return nil, err
@@ -262,6 +276,16 @@ func (n *Node) Latency(name string, d time.Duration) {
 	n.setDelay(name, delay)
 }
 
+// LatencyEach makes the queries of a class take longer with each object that it
+// has, as those of SMB mappings do (field-reports.md M04).
+func (n *Node) LatencyEach(class string, d time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delay := n.wmi.delays[strings.ToLower(class)]
+	delay.each = d
+	n.setDelay(class, delay)
+}
+
 // Hang makes a method, or the queries of a class, named as for Latency, hang in
 // the provider until release is called. A hanging method takes effect when it
 // is released, whether or not its caller has waited; KillWMIHost ends it too.
@@ -317,7 +341,8 @@ func (n *Node) takeResult(method string) (methodResult, bool) {
 // released, then the duration.
 type wmiDelay struct {
 	duration time.Duration
-	released chan struct{} // nil: does not hang
+	each     time.Duration   // more for each object of the class
+	released <-chan struct{} // nil: does not hang
 }
 
 func (n *Node) setDelay(name string, d wmiDelay) {
@@ -344,9 +369,9 @@ func (n *Node) begin(name string, do func() ([]win.Row, error)) *wmiWork {
 	}
 	n.wmi.running[w] = struct{}{}
 	delay := n.wmi.delays[strings.ToLower(name)]
-	if delay == (wmiDelay{}) {
-		rows, err := do()
-		n.finish(w, rows, err)
+	delay.duration += delay.each * time.Duration(n.instancesOf(name))
+	if delay.released == nil && delay.duration == 0 {
+		n.complete(w, do)
 		return w
 	}
 	go func() {
@@ -356,11 +381,41 @@ func (n *Node) begin(name string, do func() ([]win.Row, error)) *wmiWork {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		if _, running := n.wmi.running[w]; running {
-			rows, err := do()
-			n.finish(w, rows, err)
+			n.complete(w, do)
 		}
 	}()
 	return w
+}
+
+// complete carries the work out. Where that needs a file server that does not
+// answer, it goes on when it does.
+func (n *Node) complete(w *wmiWork, do func() ([]win.Row, error)) {
+	rows, err := do()
+	var s *silence
+	if !errors.As(err, &s) {
+		n.finish(w, rows, err)
+		return
+	}
+	go func() {
+		if !w.pass(wmiDelay{released: s.ends}) {
+			return
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if _, running := n.wmi.running[w]; running {
+			n.complete(w, do)
+		}
+	}()
+}
+
+// instancesOf is how many objects a class has.
+func (n *Node) instancesOf(class string) int {
+	for name, c := range wmiClasses() {
+		if strings.EqualFold(name, class) {
+			return len(c.instances(n))
+		}
+	}
+	return 0
 }
 
 // pass waits out the delay; it reports false where the work ended meanwhile.

@@ -166,6 +166,9 @@ func (s *wmiSession) Get(path string) (win.Row, error) {
 		r[sysRelPath], r[sysPath] = c.name, c.absolutePath(c.name)
 		return r, nil
 	}
+	if c.name == smbMappingClass && s.n.switches.SMBMappingNotByPath {
+		return nil, win.WBEM_E_PROVIDER_NOT_CAPABLE
+	}
 	return s.n.instance(c, p)
 }
 

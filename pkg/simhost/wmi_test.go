@@ -55,7 +55,12 @@ func newWMIClient(t *testing.T, n *Node) *wmiClient {
 
 func (c *wmiClient) connect() {
 	c.t.Helper()
-	s, err := c.wmi.Connect(storageNamespace)
+	c.connectTo(storageNamespace)
+}
+
+func (c *wmiClient) connectTo(namespace string) {
+	c.t.Helper()
+	s, err := c.wmi.Connect(namespace)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -315,6 +320,8 @@ func TestWMI_RowsFollowSchema(t *testing.T) {
 				n := mustNode(t, spec)
 				c := newWMIClient(t, n)
 				for class := range wmiClasses() {
+					c.session.Close()
+					c.connectTo(n.schema().classes[strings.ToLower(class)].namespace)
 					rows, err := c.query("SELECT * FROM " + class)
 					if err != nil {
 						t.Errorf("%s: %v", class, err)
