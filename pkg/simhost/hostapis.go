@@ -11,15 +11,15 @@ import (
 
 // Disk is what disk.New takes. All host APIs of a node share its locks and WMI
 // workers, as those of a Windows process do.
-func (n *Node) Disk() diskapi.HostAPI { return diskapi.On(n.host) }
+func (n *Node) Disk() diskapi.HostAPI { return diskapi.On(n.Host()) }
 
 // Volume is what volume.New takes.
-func (n *Node) Volume() volumeapi.HostAPI { return volumeapi.On(n.host) }
+func (n *Node) Volume() volumeapi.HostAPI { return volumeapi.On(n.Host()) }
 
 // Filesystem is what filesystem.New takes.
-func (n *Node) Filesystem() filesystemapi.HostAPI { return filesystemapi.On(n.host) }
+func (n *Node) Filesystem() filesystemapi.HostAPI { return filesystemapi.On(n.Host()) }
 
 // Close ends what the host APIs have started for the node: the threads of their
 // WMI workers. Later calls that need WMI are Unavailable. A test under
 // testing/synctest must close its nodes; else the threads end with the process.
-func (n *Node) Close() { wmi.On(n.host).Close() }
+func (n *Node) Close() { wmi.On(n.Host()).Close() }
