@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/hostpath"
@@ -185,19 +186,18 @@ func (s *Storage) VolumeSpace(ctx context.Context, id VolumeID) (win.FreeSpace, 
 // no such name, or a device that has been taken away.
 func Gone(err error) bool { return hostpath.Gone(winpath.Path{}, err) }
 
+const flushing = "flush"
+
 // FlushVolume writes a volume's cache; a volume that is read-only or RAW has
 // nothing to write. One whose disk is offline, which Windows has written before,
-// is ErrDiskOffline or, as Windows may say, not found. It blocks until that is done or ctx ends. A flush holds no
-// lock; later calls join one that still runs.
+// is ErrDiskOffline or, as Windows may say, not found. It blocks until that is
+// done or ctx ends. A flush holds no lock; later calls join one that still runs.
 func (s *Storage) FlushVolume(ctx context.Context, id VolumeID) error {
 	ctx, cancel := blocking.WithBudget(ctx, blocking.ChangeBudget)
 	defer cancel()
-	err := join(ctx, s, "flush "+id.String(), func(ctx context.Context) error {
-		return finish(ctx, s, "flush", id.String(), func() (err error) {
+	err := join(ctx, s, flushing+" "+id.String(), func(ctx context.Context) error {
+		return finish(ctx, s, flushing, id.String(), func() (err error) {
 			d, err := s.openVolume(id, win.GenericWrite)
-			if errors.Is(err, win.ERROR_NOT_READY) { // windows-api.md 7.1
-				return fmt.Errorf("%w: %w", errdefs.ErrDiskOffline, err)
-			}
 			if err != nil {
 				return err
 			}
@@ -205,10 +205,24 @@ func (s *Storage) FlushVolume(ctx context.Context, id VolumeID) error {
 			return d.Flush()
 		})
 	})
-	if errors.Is(err, win.ERROR_WRITE_PROTECT) || errors.Is(err, win.ERROR_UNRECOGNIZED_VOLUME) {
+	switch {
+	case unsupported(err), errors.Is(err, win.ERROR_WRITE_PROTECT), errors.Is(err, win.ERROR_UNRECOGNIZED_VOLUME):
 		return nil
+	case errors.Is(err, win.ERROR_NOT_READY): // windows-api.md 7.1
+		return fmt.Errorf("%w: %w", errdefs.ErrDiskOffline, err)
 	}
 	return err
+}
+
+// FlushVolumeUnlessStuck is FlushVolume for callers that must not wait for a
+// flush that everybody has left: while one runs it is ResourceExhausted at once.
+func (s *Storage) FlushVolumeUnlessStuck(ctx context.Context, id VolumeID) error {
+	for _, call := range s.calls.Unfinished() {
+		if call.Abandoned && call.Kind == flushing && call.Object == id.String() {
+			return errdefs.New(errdefs.ResourceExhausted, flushing, id.String(), "abandoned and still running since %s", call.Since.Format(time.TimeOnly))
+		}
+	}
+	return s.FlushVolume(ctx, id)
 }
 
 // Format is what FormatVolume writes.

@@ -19,7 +19,7 @@ func manyDisks(spec *simhost.NodeSpec) {
 }
 
 // What each operation costs in boundary calls, at most (docs/architecture.md,
-// "How each thing is done"), whatever else is attached. What Windows needs is
+// "Boundary calls per operation"), whatever else is attached. What Windows needs is
 // read once a minute, outside of the budgets.
 func TestBudgets(t *testing.T) {
 	for _, tt := range []struct {

@@ -5,43 +5,26 @@ package hostapi
 import (
 	"context"
 	"errors"
-	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/hostpath"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/storage"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/winpath"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 )
 
-// Flush shares its kind and object with the flushes of other groups, so that
-// they take turns (windows-api.md 7.8).
+// Flush shares a running flush with the volume group, but waits for none that
+// everybody has left (docs/architecture.md, "Contexts, locks and hangs").
 func (h *host) Flush(ctx context.Context, volume winpath.Path) error {
-	call := blocking.Call{Kind: "flush", Object: volume.String(), Group: volume.String()}
-	_, err := blocking.Do(ctx, h.calls, call, func() (struct{}, error) { return struct{}{}, h.flush(volume) })
-	if hostpath.Gone(volume, err) || cannotFlush(err) {
-		return nil
-	}
-	return err
-}
-
-func (h *host) flush(volume winpath.Path) error {
-	d, err := h.Devices.Open(strings.TrimSuffix(volume.String(), `\`), win.GenericWrite)
+	id, err := storage.ParseVolumeID(volume.String())
 	if err != nil {
 		return err
 	}
-	err = d.Flush()
-	if closeErr := d.Close(); err == nil {
-		return closeErr
+	err = storage.On(h.Host).FlushVolumeUnlessStuck(ctx, id)
+	if storage.Gone(err) || errors.Is(err, errdefs.ErrDiskOffline) {
+		return nil
 	}
 	return err
-}
-
-// cannotFlush reports whether a volume holds nothing that could be written: it
-// is read-only, offline, or has no file system.
-func cannotFlush(err error) bool {
-	return errors.Is(err, win.ERROR_WRITE_PROTECT) || errors.Is(err, win.ERROR_NOT_READY) ||
-		errors.Is(err, win.ERROR_UNRECOGNIZED_VOLUME) || hostpath.Unknown(err)
 }
 
 func (h *host) Unmount(ctx context.Context, path, volume winpath.Path) error {
