@@ -34,6 +34,7 @@ type Host struct {
 	System   System
 	WMI      WMI
 	Logons   Logons
+	Arrivals Arrivals
 
 	mu       sync.Mutex
 	attached map[reflect.Type]any

@@ -38,6 +38,8 @@ const (
 	// MethodsAtOnce: IWbemClassObject.GetMethod hangs for good when two threads
 	// are in it, which every method call begins with.
 	MethodsAtOnce Capability = "WMI methods called at the same time"
+	// Arrivals: CM_Register_Notification is not implemented.
+	Arrivals Capability = "notices of arriving devices"
 )
 
 // UnknownControlCode is what a disk or volume answers to a control code that it

@@ -18,7 +18,7 @@ type fake struct {
 }
 
 func (f *fake) host() *win.Host {
-	return &win.Host{Devices: fakeDevices{f}, Mounts: fakeMounts{f}, Files: fakeFiles{f}, Services: fakeServices{f}, System: fakeSystem{f}, WMI: fakeWMI{f}, Logons: fakeLogons{f}}
+	return &win.Host{Devices: fakeDevices{f}, Mounts: fakeMounts{f}, Files: fakeFiles{f}, Services: fakeServices{f}, System: fakeSystem{f}, WMI: fakeWMI{f}, Logons: fakeLogons{f}, Arrivals: fakeArrivals{f}}
 }
 
 func (f *fake) answer() error {
@@ -96,6 +96,10 @@ func (f fakeService) Control(uint32) (win.ServiceStatus, error) {
 	return win.ServiceStatus{State: 3}, f.answer()
 }
 func (f fakeService) Close() error { f.open--; return f.err }
+
+type fakeArrivals struct{ *fake }
+
+func (f fakeArrivals) Watch(abi.GUID, func()) error { return f.answer() }
 
 type fakeLogons struct{ *fake }
 

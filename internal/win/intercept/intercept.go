@@ -51,6 +51,7 @@ func Host(h *win.Host, around Around) *win.Host {
 		System:   &system{h.System, around},
 		WMI:      &wmi{h.WMI, around},
 		Logons:   &logons{h.Logons, around},
+		Arrivals: &arrivals{h.Arrivals, around},
 	}
 }
 

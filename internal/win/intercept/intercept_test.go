@@ -95,6 +95,7 @@ var calls = []struct {
 	{Call{Method: "Service.Control", Subject: "MSiSCSI", Code: 1}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.service.Control(1)) }},
 	{Call{Method: "Logons.Logon"}, true, func(h *win.Host, _ opened) (any, error) { return asked(h.Logons.Logon("u", "d", "p")) }},
 	{Call{Method: "Logon.Open", Subject: "p"}, false, func(_ *win.Host, o opened) (any, error) { return told(o.logon.Open("p")) }},
+	{Call{Method: "Arrivals.Watch", Subject: abi.GUID{}.String()}, false, func(h *win.Host, _ opened) (any, error) { return told(h.Arrivals.Watch(abi.GUID{}, nil)) }},
 	{Call{Method: "WMI.Enter"}, true, func(h *win.Host, _ opened) (any, error) { return told(h.WMI.Enter()) }},
 	{Call{Method: "WMI.Connect", Subject: "ns"}, true, func(h *win.Host, _ opened) (any, error) { return asked(h.WMI.Connect("ns")) }},
 	{Call{Method: "Session.Query", Subject: "q"}, true, func(_ *win.Host, o opened) (any, error) { return asked(o.session.Query("q")) }},
@@ -116,7 +117,7 @@ func TestCalls_AreComplete(t *testing.T) {
 		reflect.TypeFor[win.Devices](), reflect.TypeFor[win.Device](), reflect.TypeFor[win.Mounts](), reflect.TypeFor[win.Files](), reflect.TypeFor[win.File](),
 		reflect.TypeFor[win.Services](), reflect.TypeFor[win.Service](),
 		reflect.TypeFor[win.System](), reflect.TypeFor[win.WMI](), reflect.TypeFor[win.Session](), reflect.TypeFor[win.Rows](), reflect.TypeFor[win.Call](),
-		reflect.TypeFor[win.Logons](), reflect.TypeFor[win.Logon](),
+		reflect.TypeFor[win.Logons](), reflect.TypeFor[win.Logon](), reflect.TypeFor[win.Arrivals](),
 	} {
 		for i := range of.NumMethod() {
 			method := of.Method(i).Name

@@ -13,7 +13,7 @@ import (
 )
 
 func newHost() *win.Host {
-	return &win.Host{Devices: devices{}, Mounts: mounts{}, Files: files{}, Services: services{}, System: system{}, WMI: wmi{}, Logons: logons{}}
+	return &win.Host{Devices: devices{}, Mounts: mounts{}, Files: files{}, Services: services{}, System: system{}, WMI: wmi{}, Logons: logons{}, Arrivals: arrivals{}}
 }
 
 func unsupported() error { return fmt.Errorf("this is not Windows: %w", errors.ErrUnsupported) }
@@ -56,6 +56,10 @@ func (system) FirmwareTable(uint32, uint32) ([]byte, error) { return nil, unsupp
 type logons struct{}
 
 func (logons) Logon(string, string, string) (win.Logon, error) { return nil, unsupported() }
+
+type arrivals struct{}
+
+func (arrivals) Watch(abi.GUID, func()) error { return unsupported() }
 
 type wmi struct{}
 

@@ -15,7 +15,7 @@ import (
 func TestHost_UnsupportedElsewhere(t *testing.T) {
 	host := reflect.ValueOf(Host()).Elem()
 	methods := 0
-	for _, name := range []string{"Devices", "Mounts", "Files", "Services", "System", "WMI", "Logons"} {
+	for _, name := range []string{"Devices", "Mounts", "Files", "Services", "System", "WMI", "Logons", "Arrivals"} {
 		part := host.FieldByName(name).Elem()
 		for i := range part.NumMethod() {
 			method, label := part.Method(i), name+"."+part.Type().Method(i).Name

@@ -20,6 +20,7 @@ func newHost() *win.Host {
 		System:   system{firmwareTable: windows.NewLazySystemDLL("kernel32.dll").NewProc("GetSystemFirmwareTable")},
 		WMI:      wmi{com: newCOM()},
 		Logons:   newLogons(),
+		Arrivals: newArrivals(),
 	}
 }
 
