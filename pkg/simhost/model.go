@@ -44,8 +44,8 @@ type Node struct {
 	arrival   time.Duration // how long a new volume takes to arrive
 	sanPolicy SANPolicy
 
-	smb smbNetwork // see smb.go
-	iscsi iscsiNode // see iscsi.go
+	smb   smbNetwork // see smb.go
+	iscsi iscsiNode  // see iscsi.go
 
 	wmi wmiService // see wmi.go
 }

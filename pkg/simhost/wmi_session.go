@@ -145,6 +145,8 @@ func (s *wmiSession) Query(wql string) (win.Rows, error) {
 	class := ""
 	if q, err := parseWQL(wql); err == nil {
 		class = q.class
+	} else if q, ok := parseAssociators(wql); ok { // of iSCSI objects
+		class = q.association
 	}
 	work := s.n.begin(class, func() ([]win.Row, error) { return s.n.runWQL(s.namespace, wql) })
 	return &wmiRows{wmiObject: s.n.openObject("query"), work: work}, nil

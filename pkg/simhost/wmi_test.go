@@ -316,6 +316,7 @@ func TestWMI_RowsFollowSchema(t *testing.T) {
 	for name, spec := range specs {
 		for _, build := range []uint32{build2019, build2025} {
 			spec.Build = build
+			spec.Services = append(spec.Services, ServiceSpec{Name: "MSiSCSI", State: "running"}) // iSCSI classes want it
 			t.Run(name+"/"+strconv.Itoa(int(build)), func(t *testing.T) {
 				n := mustNode(t, spec)
 				c := newWMIClient(t, n)
