@@ -29,7 +29,7 @@ func build(spec NodeSpec) (*Node, error) {
 		return nil, err
 	}
 	switch spec.SANPolicy {
-	case "", OnlineAll, OfflineShared, OfflineAll:
+	case "", OnlineAll, OfflineShared, OfflineAll, OfflineInternal:
 	default:
 		return nil, fmt.Errorf("unknown SAN policy %q", spec.SANPolicy)
 	}
@@ -229,18 +229,22 @@ func (n *Node) buildDisk(spec DiskSpec) (*disk, error) {
 		name: spec.Name, bus: bus,
 		vendor: spec.Vendor, product: spec.Product, revision: spec.Revision, serial: spec.Serial,
 		location: spec.Location, size: int64(spec.Size), knownSize: int64(spec.Size),
-		sectorSize: or(spec.SectorSize, 512), clustered: spec.Clustered,
+		sectorSize: or(spec.SectorSize, 512), physicalSectorSize: or(spec.PhysicalSectorSize, 4096),
+		clustered: spec.Clustered, pathDisks: spec.PathDisks,
 		layoutError: win.Errno(spec.LayoutError), style: abi.PartitionStyleRAW, media: newMedia(),
 		uniqueGUID: n.newGUID(),
 	}
 	if d.sectorSize != 512 && d.sectorSize != 4096 {
 		return nil, fmt.Errorf("sector size %d", d.sectorSize)
 	}
+	if d.physicalSectorSize < d.sectorSize || d.physicalSectorSize%d.sectorSize != 0 {
+		return nil, fmt.Errorf("physical sector size %d", d.physicalSectorSize)
+	}
 	if d.size < 4*mib || d.size%int64(d.sectorSize) != 0 {
 		return nil, fmt.Errorf("size %d", d.size)
 	}
 	if spec.Offline || spec.ReadOnly {
-		d.persistent = &attributes{spec.Offline, spec.ReadOnly}
+		d.persistent, d.offlineReason = &attributes{spec.Offline, spec.ReadOnly}, spec.OfflineReason
 	}
 	if a := spec.Address; a != nil {
 		d.scsi = &abi.SCSIAddress{Port: a.Port, Path: a.Path, Target: a.Target, LUN: a.LUN}
@@ -326,10 +330,11 @@ func (s NVMeSpec) identity() (*nvmeIdentity, error) {
 		return nil, errors.New("nvme: eui64 has 16 digits, nguid 32")
 	}
 	i := &nvmeIdentity{
-		controller:     abi.IdentifyController{Vendor: s.Vendor, Serial: s.Serial, Model: s.Model, Firmware: s.Firmware},
-		controllerArea: s.ControllerArea,
-		namespace:      s.Namespace,
-		ids:            abi.IdentifyNamespace{VendorArea: []byte(s.NamespaceArea)},
+		controller: abi.IdentifyController{
+			Vendor: s.Vendor, Serial: s.Serial, Model: s.Model, Firmware: s.Firmware, VendorArea: []byte(s.ControllerArea),
+		},
+		namespace: s.Namespace,
+		ids:       abi.IdentifyNamespace{VendorArea: []byte(s.NamespaceArea)},
 	}
 	copy(i.ids.EUI64[:], eui)
 	copy(i.ids.NGUID[:], nguid)

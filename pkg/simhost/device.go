@@ -23,7 +23,7 @@ func (ds devices) Interfaces(class abi.GUID) ([]string, error) {
 	switch class {
 	case abi.GUID_DEVINTERFACE_DISK:
 		for _, d := range n.sortedDisks() {
-			paths = append(paths, d.interfacePath)
+			paths = append(append(paths, d.interfacePath), d.pathDisks...)
 		}
 	case abi.GUID_DEVINTERFACE_VOLUME:
 		for _, v := range n.sortedVolumes() {
@@ -72,6 +72,9 @@ func (n *Node) driverAt(path string) (driver, error) {
 	}
 	if d, ok := n.diskByPath(path); ok {
 		return diskDriver{n, d, d.arrivals}, nil
+	}
+	if d, ok := n.diskOfPathDisk(path); ok {
+		return pathDiskDriver{diskDriver{n, d, d.arrivals}}, nil
 	}
 	if number, ok := devicePath(path, `\\.\PhysicalDrive`); ok {
 		if d, ok := n.diskByNumber(number); ok {

@@ -140,7 +140,7 @@ func (d *disk) descriptor(query abi.PropertyQuery) ([]byte, error) {
 		}
 		return b, nil
 	case abi.PropertyAccessAlignment:
-		return abi.AlignmentDescriptor{LogicalSector: d.sectorSize, PhysicalSector: max(d.sectorSize, 4096)}.Encode(), nil
+		return abi.AlignmentDescriptor{LogicalSector: d.sectorSize, PhysicalSector: d.physicalSectorSize}.Encode(), nil
 	case abi.PropertyAdapterProtocol, abi.PropertyDeviceProtocol:
 		return d.identifyNVMe(query)
 	}
@@ -160,9 +160,7 @@ func (d *disk) identifyNVMe(query abi.PropertyQuery) ([]byte, error) {
 		return nil, win.ERROR_INVALID_PARAMETER
 	}
 	if identify.CNS == abi.CNSController {
-		data := d.nvme.controller.Encode()
-		copy(data[controllerVendorArea:], d.nvme.controllerArea)
-		return identify.Reply(data), nil
+		return identify.Reply(d.nvme.controller.Encode()), nil
 	}
 	if identify.Namespace != 0 && identify.Namespace != d.nvme.namespace {
 		return nil, win.ERROR_INVALID_PARAMETER
@@ -171,10 +169,6 @@ func (d *disk) identifyNVMe(query abi.PropertyQuery) ([]byte, error) {
 	ids.Blocks = uint64(d.size) / uint64(d.sectorSize)
 	return identify.Reply(ids.Encode()), nil
 }
-
-// controllerVendorArea is where the vendor's part of Identify Controller
-// begins.
-const controllerVendorArea = 3072
 
 // layout encodes the disk's partition table as Windows sees it.
 func (n *Node) layout(d *disk) ([]byte, error) {

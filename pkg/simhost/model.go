@@ -43,6 +43,7 @@ type Node struct {
 	handles   int           // open handles of all kinds
 	arrival   time.Duration // how long a new volume takes to arrive
 	sanPolicy SANPolicy
+	onArrival []func() // called when a disk arrives
 
 	smb   smbNetwork // see smb.go
 	iscsi iscsiNode  // see iscsi.go
@@ -62,6 +63,7 @@ type disk struct {
 	name          string // by which the node description attaches it
 	number        uint32
 	interfacePath string
+	pathDisks     []string // interface paths of those that MPIO has hidden below it
 	present       bool
 	remote        bool // a LUN of an iSCSI target: a login attaches it
 	arrivals      int  // so far
@@ -78,6 +80,8 @@ type disk struct {
 	size       int64 // what the medium holds
 	knownSize  int64 // what Windows believes until UPDATE_PROPERTIES
 	sectorSize uint32
+	// physicalSectorSize is what the medium writes at once.
+	physicalSectorSize uint32
 
 	offline, readOnly bool
 	offlineReason     uint16      // MSFT_Disk.OfflineReason
@@ -104,10 +108,9 @@ type attributes struct{ offline, readOnly bool }
 
 // nvmeIdentity is what NVMe Identify answers (windows-api.md 2.4).
 type nvmeIdentity struct {
-	controller     abi.IdentifyController
-	controllerArea string // from byte 3072 of the controller's data on
-	namespace      uint32
-	ids            abi.IdentifyNamespace // its size is the disk's
+	controller abi.IdentifyController
+	namespace  uint32
+	ids        abi.IdentifyNamespace // its size is the disk's
 }
 
 // partition is one entry of a disk's layout.

@@ -66,6 +66,8 @@ type DiskSpec struct {
 	Size Size `json:"size"`
 	// SectorSize is 512 or 4096; 0 means 512.
 	SectorSize uint32 `json:"sectorSize,omitempty"`
+	// PhysicalSectorSize is a multiple of SectorSize; 0 means 4096.
+	PhysicalSectorSize uint32 `json:"physicalSectorSize,omitempty"`
 
 	// Bus is one of scsi, ata, fibre, usb, raid, iscsi, sas, sata, virtual,
 	// file, spaces, nvme.
@@ -87,9 +89,15 @@ type DiskSpec struct {
 	// InterfacePath is the device interface path; "" makes one from vendor,
 	// product and address.
 	InterfacePath string `json:"interfacePath,omitempty"`
+	// PathDisks are the interface paths of the disks that MPIO has made into
+	// this one: they have no number (windows-api.md 1.2).
+	PathDisks []string `json:"pathDisks,omitempty"`
 
 	Offline  bool `json:"offline,omitempty"`
 	ReadOnly bool `json:"readOnly,omitempty"`
+	// OfflineReason is MSFT_Disk.OfflineReason of an offline disk: 4 is a
+	// collision of disk ids; 0 is NULL.
+	OfflineReason uint16 `json:"offlineReason,omitempty"`
 	// Clustered makes the disk a cluster's: Windows refuses to change it.
 	Clustered bool `json:"clustered,omitempty"`
 

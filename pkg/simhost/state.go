@@ -18,17 +18,22 @@ const (
 	OnlineAll     SANPolicy = "onlineAll" // the zero value means the same
 	OfflineShared SANPolicy = "offlineShared"
 	OfflineAll    SANPolicy = "offlineAll"
+	// OfflineInternal is for disks that machines cannot share.
+	OfflineInternal SANPolicy = "offlineInternal"
 )
 
 // offline reports whether a new disk on a bus arrives offline. Buses that
 // machines can share are SCSI, Fibre Channel, RAID, iSCSI and SAS
 // (field-reports.md D13).
 func (p SANPolicy) offline(bus abi.BusType) bool {
+	shared := bus == abi.BusTypeSCSI || bus == abi.BusTypeFibre || bus == abi.BusTypeRAID || bus == abi.BusTypeISCSI || bus == abi.BusTypeSAS
 	switch p {
 	case OfflineAll:
 		return true
 	case OfflineShared:
-		return bus == abi.BusTypeSCSI || bus == abi.BusTypeFibre || bus == abi.BusTypeRAID || bus == abi.BusTypeISCSI || bus == abi.BusTypeSAS
+		return shared
+	case OfflineInternal:
+		return !shared
 	default:
 		return false
 	}
@@ -131,6 +136,9 @@ func (n *Node) attach(d *disk) {
 	}
 	if !d.offline {
 		n.bringUp(d, n.arrival)
+	}
+	for _, arrived := range n.onArrival {
+		arrived()
 	}
 }
 

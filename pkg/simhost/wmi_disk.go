@@ -392,6 +392,8 @@ func (p SANPolicy) number() uint16 {
 		return 2
 	case OfflineAll:
 		return 3
+	case OfflineInternal:
+		return 4
 	default:
 		return 1
 	}

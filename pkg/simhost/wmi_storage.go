@@ -126,8 +126,8 @@ func addStorageClasses(classes map[string]wmiClass) {
 	classes["MSFT_Volume"] = wmiClass{instances: (*Node).volumeObjects, methods: volumeMethods()}
 	classes["MSFT_StorageSetting"] = wmiClass{instances: noInstances, methods: settingMethods()}
 	classes["MSFT_PhysicalDisk"] = wmiClass{instances: (*Node).physicalDiskObjects}
-	classes["MSFT_DiskToPartition"] = associate("Disk", "Partition", (*Node).diskToPartition)
-	classes["MSFT_PartitionToVolume"] = associate("Partition", "Volume", (*Node).partitionToVolume)
+	classes["MSFT_DiskToPartition"] = wmiClass{instances: (*Node).diskToPartition}
+	classes["MSFT_PartitionToVolume"] = wmiClass{instances: (*Node).partitionToVolume}
 }
 
 func noInstances(*Node) []cimObject { return nil }
@@ -166,26 +166,32 @@ func (n *Node) physicalDiskObjects() []cimObject {
 	return objects
 }
 
-func (n *Node) diskToPartition() [][2]cimObject {
-	var pairs [][2]cimObject
+func (n *Node) diskToPartition() []cimObject {
+	var objects []cimObject
 	for _, c := range n.storage().disks {
 		for _, p := range c.partitions {
-			pairs = append(pairs, [2]cimObject{c.row, p.row})
+			objects = append(objects, cimObject{
+				"Disk":      n.storagePath("MSFT_Disk", c.row),
+				"Partition": n.storagePath("MSFT_Partition", p.row),
+			})
 		}
 	}
-	return pairs
+	return objects
 }
 
-func (n *Node) partitionToVolume() [][2]cimObject {
-	var pairs [][2]cimObject
+func (n *Node) partitionToVolume() []cimObject {
+	var objects []cimObject
 	for _, c := range n.storage().disks {
 		for _, p := range c.partitions {
 			if v := n.storage().volume(p.volume); v != nil {
-				pairs = append(pairs, [2]cimObject{p.row, v.row})
+				objects = append(objects, cimObject{
+					"Partition": n.storagePath("MSFT_Partition", p.row),
+					"Volume":    n.storagePath("MSFT_Volume", v.row),
+				})
 			}
 		}
 	}
-	return pairs
+	return objects
 }
 
 func (c *storageCache) volume(name string) *cachedVolume {
@@ -238,7 +244,7 @@ func (n *Node) diskObject(d *disk) cimObject {
 		"Manufacturer": textOrNull(d.vendor), "Model": textOrNull(d.product), "FirmwareVersion": textOrNull(d.revision),
 		"SerialNumber": textOrNull(d.serial), "Location": textOrNull(d.location),
 		"Size": uint64(d.knownSize), "AllocatedSize": uint64(d.allocated()), "LargestFreeExtent": uint64(d.freeExtent()),
-		"LogicalSectorSize": d.sectorSize, "PhysicalSectorSize": d.sectorSize,
+		"LogicalSectorSize": d.sectorSize, "PhysicalSectorSize": d.physicalSectorSize,
 		"NumberOfPartitions": uint32(len(d.partitions)), "PartitionStyle": wmiStyle(d.style),
 		"IsOffline": d.offline, "IsReadOnly": d.readOnly, "OperationalStatus": []uint16{statusOnline},
 		"BootFromDisk": d.boot, "IsBoot": d.boot, "IsSystem": d.system, "IsClustered": d.clustered,
