@@ -335,7 +335,7 @@ func (p *wqlParser) like(property string) (wqlCondition, bool) {
 		return nil, false
 	}
 	t := p.take()
-	return wqlComparison{property, "LIKE", wqlLiteral{t.kind, t.text}}, t.kind == wqlText
+	return wqlComparison{property, "LIKE", wqlLiteral(t)}, t.kind == wqlText
 }
 
 // literal consumes a constant, if one is next.
@@ -344,12 +344,13 @@ func (p *wqlParser) literal() (wqlLiteral, bool) {
 	switch t.kind {
 	case wqlText, wqlNumber:
 		p.take()
-		return wqlLiteral{t.kind, t.text}, true
+		return wqlLiteral(t), true
 	case wqlWord:
 		if word := strings.ToUpper(t.text); word == "TRUE" || word == "FALSE" || word == "NULL" {
 			p.take()
 			return wqlLiteral{wqlWord, word}, true
 		}
+	default: // no constant
 	}
 	return wqlLiteral{}, false
 }
