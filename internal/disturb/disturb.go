@@ -122,7 +122,7 @@ func (tr *trial) recording(c simhost.Call, do func() error) func() error {
 // changes tells the calls that change a node, beyond what it knows of itself.
 func changes(c simhost.Call) bool {
 	switch c.Method {
-	case "Mounts.SetPoint", "Mounts.DeletePoint", "Files.SymbolicLink", "File.SetInformation":
+	case "Mounts.SetPoint", "Mounts.DeletePoint", "Files.SymbolicLink", "File.SetInformation", "Service.Start", "Service.Control":
 		return true
 	case "Device.Control":
 		return slices.Contains([]uint32{

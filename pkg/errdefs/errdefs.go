@@ -86,7 +86,7 @@ var (
 	ErrCredentialConflict error = &reason{FailedPrecondition, "in use with another credential"}
 	// ErrProtectedService: the service is never stopped, because Windows or
 	// the node needs it.
-	ErrProtectedService error = &reason{PermissionDenied, "protected service"}
+	ErrProtectedService error = &reason{PermissionDenied, "protected service, never stopped"}
 	// ErrDependentServices: other services depend on the service and run.
 	ErrDependentServices error = &reason{FailedPrecondition, "dependent services are not stopped"}
 	// ErrServiceEnded: the service was started and ended again.

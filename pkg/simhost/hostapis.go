@@ -6,6 +6,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/wmi"
 	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
+	systemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/system/hostapi"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
 )
 
@@ -18,6 +19,9 @@ func (n *Node) Volume() volumeapi.HostAPI { return volumeapi.On(n.Host()) }
 
 // Filesystem is what filesystem.New takes.
 func (n *Node) Filesystem() filesystemapi.HostAPI { return filesystemapi.On(n.Host()) }
+
+// System is what system.New takes.
+func (n *Node) System() systemapi.HostAPI { return systemapi.On(n.Host()) }
 
 // Close ends what the host APIs have started for the node: the threads of their
 // WMI workers. Later calls that need WMI are Unavailable. A test under

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system/hostapi"
+)
+
+// start starts a service under its lock and waits until it runs.
+func (s *System) start(ctx context.Context, name string) error {
+	unlock, err := s.host.LockServices(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
+	var refusal error // for a while only
+	for requested := false; ; {
+		status, err := s.settled(ctx, name, toRun)
+		switch {
+		case err != nil:
+			return because(ctx, err, refusal)
+		case status.State == hostapi.Running:
+			return nil
+		case status.State == hostapi.Paused:
+			return fmt.Errorf("%w: the service is paused", errdefs.ErrFailedPrecondition)
+		case requested:
+			return ended(status)
+		}
+		err = s.host.StartService(ctx, name)
+		requested = err == nil
+		if errors.Is(err, hostapi.DatabaseLocked) || errors.Is(err, hostapi.AlreadyRunning) { // its state has just changed
+			refusal = err
+			err = pause(ctx, firstLook)
+		}
+		if err != nil {
+			return because(ctx, err, refusal)
+		}
+	}
+}
+
+// ended says that a service was started and has ended.
+func ended(status hostapi.ServiceStatus) error {
+	if status.Exit == nil {
+		return fmt.Errorf("%w, with exit code 0", errdefs.ErrServiceEnded)
+	}
+	return fmt.Errorf("%w: %w", errdefs.ErrServiceEnded, status.Exit)
+}
