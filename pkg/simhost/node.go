@@ -68,13 +68,16 @@ func (n *Node) change(name string, f func(*disk) error) error {
 	return nil
 }
 
-// Disks lists the described disks by name, attached or not.
+// Disks lists the described disks by name, attached or not, without the LUNs of
+// iSCSI targets.
 func (n *Node) Disks() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	names := make([]string, len(n.known))
-	for i, d := range n.known {
-		names[i] = d.name
+	var names []string
+	for _, d := range n.known {
+		if !d.remote { // iSCSI
+			names = append(names, d.name)
+		}
 	}
 	return names
 }
@@ -87,9 +90,9 @@ func (n *Node) AddDisk(spec DiskSpec) error {
 	return err
 }
 
-// AttachDisk attaches a described disk that is no LUN of an iSCSI target, and returns the number that Windows
+// AttachDisk attaches a described disk and returns the number that Windows
 // gives it: the lowest that is free, which another disk may have had before.
-// Its volumes arrive later.
+// Its volumes arrive later. An iSCSI login, not this, attaches a target's LUNs.
 func (n *Node) AttachDisk(name string) (uint32, error) {
 	var number uint32
 	err := n.change(name, func(d *disk) error {

@@ -126,8 +126,8 @@ func addStorageClasses(classes map[string]wmiClass) {
 	classes["MSFT_Volume"] = wmiClass{instances: (*Node).volumeObjects, methods: volumeMethods()}
 	classes["MSFT_StorageSetting"] = wmiClass{instances: noInstances, methods: settingMethods()}
 	classes["MSFT_PhysicalDisk"] = wmiClass{instances: (*Node).physicalDiskObjects}
-	classes["MSFT_DiskToPartition"] = wmiClass{instances: (*Node).diskToPartition}
-	classes["MSFT_PartitionToVolume"] = wmiClass{instances: (*Node).partitionToVolume}
+	classes["MSFT_DiskToPartition"] = associate("Disk", "Partition", (*Node).diskToPartition)
+	classes["MSFT_PartitionToVolume"] = associate("Partition", "Volume", (*Node).partitionToVolume)
 }
 
 func noInstances(*Node) []cimObject { return nil }
@@ -166,32 +166,26 @@ func (n *Node) physicalDiskObjects() []cimObject {
 	return objects
 }
 
-func (n *Node) diskToPartition() []cimObject {
-	var objects []cimObject
+func (n *Node) diskToPartition() [][2]cimObject {
+	var pairs [][2]cimObject
 	for _, c := range n.storage().disks {
 		for _, p := range c.partitions {
-			objects = append(objects, cimObject{
-				"Disk":      n.storagePath("MSFT_Disk", c.row),
-				"Partition": n.storagePath("MSFT_Partition", p.row),
-			})
+			pairs = append(pairs, [2]cimObject{c.row, p.row})
 		}
 	}
-	return objects
+	return pairs
 }
 
-func (n *Node) partitionToVolume() []cimObject {
-	var objects []cimObject
+func (n *Node) partitionToVolume() [][2]cimObject {
+	var pairs [][2]cimObject
 	for _, c := range n.storage().disks {
 		for _, p := range c.partitions {
 			if v := n.storage().volume(p.volume); v != nil {
-				objects = append(objects, cimObject{
-					"Partition": n.storagePath("MSFT_Partition", p.row),
-					"Volume":    n.storagePath("MSFT_Volume", v.row),
-				})
+				pairs = append(pairs, [2]cimObject{p.row, v.row})
 			}
 		}
 	}
-	return objects
+	return pairs
 }
 
 func (c *storageCache) volume(name string) *cachedVolume {
