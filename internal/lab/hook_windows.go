@@ -22,7 +22,6 @@ import (
 type hook struct {
 	node                          *win.Host
 	server                        *server
-	dll                           *windows.DLL
 	next, answer, install, remove *windows.Proc
 	done                          chan struct{}
 
@@ -37,30 +36,31 @@ func (l *Lab) Hook() error {
 	if err != nil {
 		return err
 	}
-	h := &hook{node: l.node, server: l.server, dll: dll, done: make(chan struct{}), files: map[windows.Handle]win.File{}}
+	h := &hook{node: l.node, server: l.server, done: make(chan struct{}), files: map[windows.Handle]win.File{}}
 	for name, proc := range map[string]**windows.Proc{
 		"lab_next": &h.next, "lab_answer": &h.answer, "lab_hook": &h.install, "lab_unhook": &h.remove,
 	} {
 		if *proc, err = dll.FindProc(name); err != nil {
-			return errors.Join(err, dll.Release())
+			return err
 		}
 	}
 	if place, _, _ := h.install.Call(); place != 0 {
-		return errors.Join(fmt.Errorf("this is not Wine 10: patch %d does not fit", place), dll.Release())
+		return fmt.Errorf("this is not Wine 10: patch %d does not fit", place)
 	}
 	go h.run()
 	l.hook = h
 	return nil
 }
 
-// close takes the hook out. No call may be on its way.
+// close takes the hook out. No call may be on its way to the node; but a thread
+// may be in the hook on its way to ntdll, so the DLL stays loaded.
 func (h *hook) close() error {
 	_, _, _ = h.remove.Call()
 	<-h.done
 	if n := len(h.files); n != 0 {
-		return errors.Join(fmt.Errorf("%d files are left open", n), h.dll.Release())
+		return fmt.Errorf("%d files are left open", n)
 	}
-	return h.dll.Release()
+	return nil
 }
 
 // Files is how many files and directories of the node this process has open.

@@ -64,6 +64,8 @@ func lifeOfDisk(t *testing.T, s *session) {
 	s.sayOfAll("ids", contents(ids.DiskIDs), err)
 	locations, err := s.disk.ListDiskLocations(ctx, &disk.ListDiskLocationsRequest{})
 	s.sayOfAll("locations", contents(locations.DiskLocations), err)
+	set, err := s.disk.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: true})
+	s.sayOfAll("set state", set, err) // it reads what Windows needs, for a minute
 	for _, online := range []bool{false, true, true} {
 		set, err := s.disk.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: online})
 		s.say("set state", set, err)
@@ -82,7 +84,7 @@ func lifeOfDisk(t *testing.T, s *session) {
 		t.Fatalf("no volume: %v", err)
 	}
 	s.lifeOfVolume(t, volumes.VolumeIDs[0], name)
-	set, err := s.disk.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: false})
+	set, err = s.disk.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: false})
 	s.say("offline", set, err)
 	if err := s.node.DetachDisk(name); err != nil {
 		t.Fatal(err)
@@ -213,7 +215,7 @@ func refusals(t *testing.T, s *session) {
 		stats, err := s.disk.GetDiskStats(ctx, &disk.GetDiskStatsRequest{DiskNumber: number})
 		s.say("disk stats", stats, err)
 		set, err := s.disk.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: number})
-		s.say("offline", set, err)
+		s.sayOfAll("offline", set, err)
 		partition, err := s.disk.PartitionDisk(ctx, &disk.PartitionDiskRequest{DiskNumber: number})
 		s.say("partition", partition, err)
 		volumes, err := s.volume.ListVolumesOnDisk(ctx, &volume.ListVolumesOnDiskRequest{DiskNumber: number, PartitionNumber: 1})

@@ -73,8 +73,8 @@ func (s *session) say(what string, response any, err error) {
 	s.step(what, fmt.Sprintf("%+v, %v", response, err), fold(s.made()))
 }
 
-// sayOfAll is say for a call that asks all disks at once: which of them first is
-// chance.
+// sayOfAll is say for a call that asks all disks or volumes at once: which of
+// them first is chance.
 func (s *session) sayOfAll(what string, response any, err error) {
 	calls := s.made()
 	slices.Sort(calls)

@@ -276,8 +276,9 @@ static void apply(struct patch *p) {
 // lab_hook puts the hook in. It returns 0, or the number of the patch whose place
 // does not look as in Wine 10, and then it has changed nothing.
 __declspec(dllexport) ULONG_PTR lab_hook(void) {
-    BYTE *copies = VirtualAlloc(NULL, 0x1000, MEM_COMMIT | MEM_RESERVE, PAGE_EXECUTE_READWRITE);
-    if (!copies) return PATCHES + 1;
+    static BYTE *page;
+    if (!page && !(page = VirtualAlloc(NULL, 0x1000, MEM_COMMIT | MEM_RESERVE, PAGE_EXECUTE_READWRITE))) return PATCHES + 1;
+    BYTE *copies = page;
     for (int i = 0; i < PATCHES; i++) {
         struct patch *p = &patches[i];
         p->at = (BYTE *)GetProcAddress(GetModuleHandleA(p->module), p->name);
@@ -291,8 +292,8 @@ __declspec(dllexport) ULONG_PTR lab_hook(void) {
     return 0;
 }
 
-// lab_unhook takes it out again. The copies of the system calls stay: a thread
-// may be within one.
+// lab_unhook takes it out again. The copies of the system calls stay, and so must
+// the DLL: a thread may be within one.
 __declspec(dllexport) void lab_unhook(void) {
     for (int i = 0; i < PATCHES; i++) write_code(patches[i].at, patches[i].saved, sizeof patches[i].saved);
     AcquireSRWLockExclusive(&lock);
