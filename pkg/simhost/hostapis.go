@@ -6,6 +6,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/wmi"
 	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
+	smbapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/smb/hostapi"
 	systemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/system/hostapi"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
 )
@@ -22,6 +23,9 @@ func (n *Node) Filesystem() filesystemapi.HostAPI { return filesystemapi.On(n.Ho
 
 // System is what system.New takes.
 func (n *Node) System() systemapi.HostAPI { return systemapi.On(n.Host()) }
+
+// SMB is what smb.New takes, beside a filesystem.
+func (n *Node) SMB() smbapi.HostAPI { return smbapi.On(n.Host()) }
 
 // Close ends what the host APIs have started for the node: the threads of their
 // WMI workers. Later calls that need WMI are Unavailable. A test under
