@@ -97,15 +97,6 @@ func MatchNGUID(id string) Matcher {
 	})
 }
 
-// MatchLUN matches an Azure data disk by its logical unit number. The number
-// alone names no disk: only buses that have LUNs count, and adapter 0, which
-// carries the machine's own disks, does not (field-reports.md D01).
-func MatchLUN(lun uint8) Matcher {
-	return matching("LUN", fmt.Sprint(lun), func(d Description) bool {
-		return d.Address != nil && hasLUNs(d.BusType) && d.Address.Port != 0 && d.Address.LUN == lun
-	})
-}
-
 // hexDigits brings hexadecimal digits into one form.
 func hexDigits(id string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimSpace(id), "-", ""))

@@ -18,7 +18,10 @@ import (
 )
 
 func TestNamed(t *testing.T) {
-	want := []string{"aws-nitro", "azure-scsi", "gce-scsi", "vsphere-pvscsi"}
+	want := []string{
+		"aws-nitro", "aws-xen", "azure-nvme", "azure-scsi", "gce-nvme", "gce-nvme-2019", "gce-scsi", "hyperv-vhd",
+		"kvm-virtio", "metal-nvme", "metal-sata", "san-fibre", "san-iscsi", "storage-spaces", "vsphere-pvscsi",
+	}
 	if diff := cmp.Diff(want, Names()); diff != "" {
 		t.Fatal(diff)
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -299,6 +300,7 @@ func Names() []string {
 	for _, f := range files {
 		names = append(names, strings.TrimSuffix(f.Name(), ".json"))
 	}
+	slices.Sort(names)
 	return names
 }
 

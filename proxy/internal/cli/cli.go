@@ -57,7 +57,7 @@ Hosts:
   local      this machine (default). What changes something is asked about
              first, unless --yes is given.
   sim:NAME   a simulated node that comes with csi-proxy:
-             %s
+%s
   sim:FILE   a simulated node described in a JSON file.
 A simulated node lives for one command. It starts with all its disks attached,
 new volumes arrive at once, and what the command changed is listed on standard
@@ -66,11 +66,26 @@ error.
 Exit codes:
 %s`
 
+// nodeHelp lists the simulated nodes, a few a line.
+func nodeHelp() string {
+	const indent, most = "             ", 78
+	var lines []string
+	line := indent + nodeNames()[0]
+	for _, name := range nodeNames()[1:] {
+		if len(line)+len(", ")+len(name) >= most {
+			lines, line = append(lines, line+","), indent+name
+			continue
+		}
+		line += ", " + name
+	}
+	return strings.Join(append(lines, line), "\n")
+}
+
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:                   "csi-proxy",
 		Short:                 "Storage of a Windows node, for CSI drivers",
-		Long:                  fmt.Sprintf(rootHelp, strings.Join(nodeNames(), ", "), exitHelp()),
+		Long:                  fmt.Sprintf(rootHelp, nodeHelp(), exitHelp()),
 		Args:                  cobra.ArbitraryArgs,
 		RunE:                  runGroup,
 		DisableFlagsInUseLine: true,

@@ -140,14 +140,38 @@ func (s *summary) add(node string, counts []int) {
 	s.counts = append(s.counts, counts)
 }
 
-// String is the table of steps and nodes.
+// String is the table of steps and nodes, in as many parts as its width needs.
 func (s *summary) String() string {
 	var out strings.Builder
 	out.WriteString(heading("boundary calls"))
+	for from := 0; from < len(s.nodes); {
+		to := s.fitting(from)
+		if from > 0 {
+			out.WriteByte('\n')
+		}
+		s.part(&out, from, to)
+		from = to
+	}
+	return out.String()
+}
+
+const stepWidth = 14 // of the steps' names in the table
+
+// fitting is the end of the part of the table that begins with a node.
+func (s *summary) fitting(from int) int {
+	to, room := from, width-stepWidth
+	for to < len(s.nodes) && (to == from || room >= len(s.nodes[to])+2) {
+		room -= len(s.nodes[to]) + 2
+		to++
+	}
+	return to
+}
+
+func (s *summary) part(out *strings.Builder, from, to int) {
 	row := func(name string, cell func(node int) string) {
-		fmt.Fprintf(&out, "%-14s", name)
-		for i, node := range s.nodes {
-			fmt.Fprintf(&out, "  %*s", len(node), cell(i))
+		fmt.Fprintf(out, "%-*s", stepWidth, name)
+		for i := from; i < to; i++ {
+			fmt.Fprintf(out, "  %*s", len(s.nodes[i]), cell(i))
 		}
 		out.WriteByte('\n')
 	}
@@ -156,7 +180,6 @@ func (s *summary) String() string {
 		row(step.name, func(i int) string { return count(s.counts[i][n]) })
 	}
 	row("total", func(i int) string { return count(sum(s.counts[i])) })
-	return out.String()
 }
 
 func count(n int) string {
