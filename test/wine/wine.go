@@ -38,6 +38,8 @@ const (
 	// MethodsAtOnce: IWbemClassObject.GetMethod hangs for good when two threads
 	// are in it, which every method call begins with.
 	MethodsAtOnce Capability = "WMI methods called at the same time"
+	// Dependents: EnumDependentServicesW lists none.
+	Dependents Capability = "lists of dependent services"
 	// Arrivals: CM_Register_Notification is not implemented.
 	Arrivals Capability = "notices of arriving devices"
 )
@@ -52,6 +54,11 @@ func UnknownControlCode() win.Errno {
 // directory that is not there.
 func MissingMountPoint() win.Errno {
 	return choose(win.ERROR_FILE_NOT_FOUND, win.ERROR_NOT_A_REPARSE_POINT)
+}
+
+// ControlWhilePending is what ControlService answers for a service that starts.
+func ControlWhilePending() win.Errno {
+	return choose(win.ERROR_SERVICE_CANNOT_ACCEPT_CTRL, win.ERROR_INVALID_SERVICE_CONTROL)
 }
 
 // UnknownParameter is what putting a property that a WMI object does not have
