@@ -6,6 +6,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/wmi"
 	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi/hostapi"
 	smbapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/smb/hostapi"
 	systemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/system/hostapi"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
@@ -26,6 +27,9 @@ func (n *Node) System() systemapi.HostAPI { return systemapi.On(n.Host()) }
 
 // SMB is what smb.New takes, beside a filesystem.
 func (n *Node) SMB() smbapi.HostAPI { return smbapi.On(n.Host()) }
+
+// ISCSI is what iscsi.New takes.
+func (n *Node) ISCSI() iscsiapi.HostAPI { return iscsiapi.On(n.Host()) }
 
 // Close ends what the host APIs have started for the node: the threads of their
 // WMI workers. Later calls that need WMI are Unavailable. A test under

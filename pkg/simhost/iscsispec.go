@@ -72,7 +72,9 @@ func (n *Node) buildISCSI(spec *ISCSISpec) error {
 	i.used = true
 	i.initiator = or(spec.Initiator, "iqn.1991-05.com.microsoft:"+strings.ToLower(wmiServer))
 	if i.mpio = spec.MPIO; i.mpio {
-		n.installMPIO()
+		if err := n.installMPIO(); err != nil {
+			return err
+		}
 	}
 	for _, p := range spec.Portals {
 		if p.Address == "" || i.portalAt(p.Address, or(p.Port, iscsiPort)) != nil {
@@ -131,9 +133,10 @@ func (n *Node) buildTarget(at int, spec ISCSITargetSpec) error {
 // installMPIO is what installing the feature and claiming iSCSI disks leave: the
 // driver of the Microsoft DSM, and the bus type among the devices that it
 // supports.
-func (n *Node) installMPIO() {
+func (n *Node) installMPIO() error {
 	n.setRegistry(`SYSTEM\CurrentControlSet\Services\msdsm\Parameters`, "DsmSupportedDeviceList", regMultiSZ,
 		"Vendor 8Product       16", "MSFT2005iSCSIBusType_0x9")
+	return n.addService(ServiceSpec{Name: "msdsm", DisplayName: "Microsoft Multi-Path Device Specific Module", Type: "driver", Start: "boot", Unstoppable: true}, false)
 }
 
 // portalNamed finds a portal of the network by "address:port".

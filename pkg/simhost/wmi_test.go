@@ -208,7 +208,7 @@ func TestWMI_Failures(t *testing.T) {
 		{"unknown property selected", query("SELECT Nummer FROM MSFT_Disk"), win.WBEM_E_INVALID_QUERY},
 		{"unknown property in where", query("SELECT * FROM MSFT_Partition WHERE Type = 'Basic'"), win.WBEM_E_INVALID_QUERY},
 		{"array in where", query("SELECT * FROM MSFT_Disk WHERE OperationalStatus = 2"), win.WBEM_E_INVALID_QUERY},
-		{"class without a provider", query("SELECT * FROM MSFT_iSCSITarget"), win.WBEM_E_PROVIDER_LOAD_FAILURE},
+		{"class without a provider", query("SELECT * FROM MSFT_InitiatorPortToiSCSITarget"), win.WBEM_E_PROVIDER_LOAD_FAILURE},
 		{"path syntax", get(`MSFT_Disk.ObjectId=`), win.WBEM_E_INVALID_OBJECT_PATH},
 		{"path without the key", get(`MSFT_Disk.Number=1`), win.WBEM_E_INVALID_OBJECT_PATH},
 		{"path of another namespace", get(`\\.\root\cimv2:MSFT_Disk`), win.WBEM_E_INVALID_NAMESPACE},
@@ -316,7 +316,7 @@ func TestWMI_RowsFollowSchema(t *testing.T) {
 	for name, spec := range specs {
 		for _, build := range []uint32{build2019, build2025} {
 			spec.Build = build
-			spec.Services = append(spec.Services, ServiceSpec{Name: "MSiSCSI", State: "running"}) // iSCSI classes want it
+			spec.Services = []ServiceSpec{{Name: "MSiSCSI", State: "running"}} // iSCSI classes want it
 			t.Run(name+"/"+strconv.Itoa(int(build)), func(t *testing.T) {
 				n := mustNode(t, spec)
 				c := newWMIClient(t, n)
