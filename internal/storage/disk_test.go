@@ -191,8 +191,8 @@ func oneOf(is bool, err error) error {
 	return nil
 }
 
-// BringOnline changes only the disk of that identity.
-func TestBringOnline_ProvesTheDisk(t *testing.T) {
+// BringOnline and ProbeDisk are for the disk of that identity alone.
+func TestDiskOfIdentity(t *testing.T) {
 	change := func(set abi.SetDiskAttributes) (uint64, error) { return set.Attributes, nil }
 	d := attributed(fakeDisk(1, "one"), offline|readOnly, change)
 	d.answer[abi.IOCTL_DISK_GET_DRIVE_LAYOUT_EX] = always(gptOf().Encode())
@@ -210,6 +210,9 @@ func TestBringOnline_ProvesTheDisk(t *testing.T) {
 	}
 	if slices.Contains(other.calls, abi.IOCTL_DISK_SET_DISK_ATTRIBUTES) {
 		t.Error("the other disk was changed")
+	}
+	if got, err := s.ProbeDisk(t.Context(), found.Identity); !errors.Is(err, errdefs.ErrOtherDisk) {
+		t.Errorf("probe: %+v, %v", got, err)
 	}
 
 	devices[`\\.\PhysicalDrive1`] = d

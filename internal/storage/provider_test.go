@@ -338,3 +338,49 @@ func TestProviderChanges_LastLook(t *testing.T) {
 		t.Errorf("create: %v", err)
 	}
 }
+
+// A number that has moved is noticed before the provider is asked for anything.
+func TestProviderChanges_NumberHasMoved(t *testing.T) {
+	p := &provider{}
+	node, s, id := blankDisk(t, p)
+	replaceDisk(t, node)
+	for name, err := range map[string]error{
+		"initialize": s.InitializeDisk(t.Context(), id),
+		"create":     s.CreatePartition(t.Context(), id, storage.ProviderGPT),
+	} {
+		if !errors.Is(err, errdefs.ErrOtherDisk) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if len(p.started) > 0 {
+		t.Errorf("started %q", p.started)
+	}
+}
+
+// A number that moves while the provider works makes its success an error.
+func TestProviderChanges_NumberMovesMeanwhile(t *testing.T) {
+	p := &provider{}
+	node, s, id := blankDisk(t, p, func(d *simhost.DiskSpec) { d.Style = "gpt" })
+	p.results = func(method string) (bool, int) {
+		if method != "CreatePartition" {
+			return false, as
+		}
+		replaceDisk(t, node)
+		return true, 0
+	}
+	if err := s.CreatePartition(t.Context(), id, storage.ProviderGPT); errdefs.KindOf(err) != errdefs.NotFound {
+		t.Errorf("got %v", err) // the handle is stale
+	}
+}
+
+// replaceDisk gives disk 1's number to another disk.
+func replaceDisk(t *testing.T, node *simhost.Node) {
+	t.Helper()
+	other := simhost.DiskSpec{Name: "other", Size: 10 * simhost.GiB, Bus: "sas", Serial: "data-2", Address: &simhost.AddressSpec{Port: 2}}
+	if err := errors.Join(node.AddDisk(other), node.DetachDisk("data")); err != nil {
+		t.Error(err)
+	}
+	if number, err := node.AttachDisk("other"); err != nil || number != 1 {
+		t.Errorf("attached as %d, %v", number, err)
+	}
+}

@@ -103,7 +103,7 @@ func (d *Disk) find(ctx context.Context, m Matcher) (Description, error) {
 		switch {
 		case m.matches(disk):
 			found = append(found, disk)
-		case disk.Err != nil:
+		case !disk.Identified():
 			unread = append(unread, fmt.Errorf("%s: %w", disk.Path, disk.Err))
 		}
 	}

@@ -30,6 +30,7 @@ func hasLUNs(bus abi.BusType) bool {
 	switch bus {
 	case abi.BusTypeSCSI, abi.BusTypeFibre, abi.BusTypeRAID, abi.BusTypeISCSI, abi.BusTypeSAS:
 		return true
+	default:
+		return false
 	}
-	return false
 }

@@ -17,13 +17,16 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
-// twoToAttach is a node with disk 1 attached and another disk, as blank, that
-// may take its number.
-func twoToAttach(t testing.TB, switches simhost.Switches) *simhost.Node {
+// twoToAttach is a node with disk 1 attached and another disk that may take its
+// number: as blank, or with a data partition.
+func twoToAttach(t testing.TB, switches simhost.Switches, partitions ...simhost.PartitionSpec) *simhost.Node {
 	t.Helper()
 	data := blankWith(func(d *simhost.DiskSpec) { d.Offline, d.ReadOnly = true, true })
 	other := blankWith(func(d *simhost.DiskSpec) {
 		d.Name, d.Serial, d.Address, d.Offline, d.ReadOnly = "other", "data-2", &simhost.AddressSpec{Port: 2}, true, true
+		if len(partitions) > 0 {
+			d.Style, d.Partitions = "gpt", partitions
+		}
 	})
 	node := nodeOf(t, simhost.NodeSpec{
 		Switches: switches, Disks: []simhost.DiskSpec{simhost.BootDisk()}, Attachable: []simhost.DiskSpec{data, other},
@@ -47,28 +50,44 @@ func move(t testing.TB, node *simhost.Node) {
 // partitioned, or brought online (docs/architecture.md, rule 4, windows-api.md
 // 17.2). Until the disk is opened for the first time the number is all there is.
 func TestPartitionDisk_NumberMoves(t *testing.T) {
-	firstOpen := func(c simhost.Call) bool { return c.Method == "Devices.Open" && c.Subject == `\\.\PhysicalDrive1` }
 	for name, switches := range map[string]simhost.Switches{
 		"as expected":        {},
 		"blank reads as MBR": {BlankDisk: simhost.BlankDiskMBR},
 		"not connected":      {StaleHandle: simhost.StaleNotConnected},
 		"not ready":          {StaleHandle: simhost.StaleNotReady},
 	} {
-		calls := partitionCalls(t, switches)
+		calls := partitionCalls(t, twoToAttach(t, switches))
 		first := slices.IndexFunc(calls, firstOpen)
 		for k := first; k < len(calls)-1; k++ {
 			t.Run(fmt.Sprintf("%s/after %02d %s", name, k+1, calls[k].Method), func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { movesAfter(t, switches, k) })
+				synctest.Test(t, func(t *testing.T) { movesAfter(t, twoToAttach(t, switches), k) })
 			})
 		}
 	}
 }
 
+// Nor is anybody told that the partition of the other disk is the wanted one.
+func TestPartitionDisk_NumberMovesToDiskWithData(t *testing.T) {
+	withData := func(t *testing.T) *simhost.Node {
+		return twoToAttach(t, simhost.Switches{}, simhost.PartitionSpec{Volume: &simhost.VolumeSpec{FileSystem: "NTFS"}})
+	}
+	calls := partitionCalls(t, withData(t))
+	for k := slices.IndexFunc(calls, firstOpen); k < len(calls)-1; k++ {
+		t.Run(fmt.Sprintf("after %02d %s", k+1, calls[k].Method), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { movesAfter(t, withData(t), k) })
+		})
+	}
+}
+
+func firstOpen(c simhost.Call) bool {
+	return c.Method == "Devices.Open" && c.Subject == `\\.\PhysicalDrive1`
+}
+
 // partitionCalls are the boundary calls of an undisturbed PartitionDisk.
-func partitionCalls(t *testing.T, switches simhost.Switches) []simhost.Call {
+func partitionCalls(t *testing.T, node *simhost.Node) []simhost.Call {
 	t.Helper()
-	node := twoToAttach(t, switches)
 	node.Calls().Reset()
 	if err := partition(t.Context(), node, 1); err != nil {
 		t.Fatal(err)
@@ -77,9 +96,8 @@ func partitionCalls(t *testing.T, switches simhost.Switches) []simhost.Call {
 }
 
 // movesAfter moves the number after the k-th call, from 0.
-func movesAfter(t *testing.T, switches simhost.Switches, k int) {
-	node := twoToAttach(t, switches)
-	count := 0
+func movesAfter(t *testing.T, node *simhost.Node, k int) {
+	before, count := table(t, node, "other"), 0
 	node.OnCall(func(c simhost.Call, do func() error) error {
 		err := do()
 		if !c.Continues {
@@ -98,7 +116,7 @@ func movesAfter(t *testing.T, switches simhost.Switches, k int) {
 	if err == nil {
 		t.Error("told that it is done")
 	}
-	wantTable(t, node, "other", "none")
+	wantTable(t, node, "other", before...)
 	if got := facts(node, "disk other state:"); !slices.Contains(got, "disk other state: attached as 1, offline, read-only") {
 		t.Errorf("the other disk: %q", got)
 	}
@@ -108,7 +126,9 @@ func movesAfter(t *testing.T, switches simhost.Switches, k int) {
 	if err := partition(t.Context(), node, 1); err != nil {
 		t.Errorf("the other disk, when asked for: %v", err)
 	}
-	wantTable(t, node, "other", "GPT", "reserved", "basic data")
+	if got := table(t, node, "other"); got[0] != "GPT" || got[len(got)-1] != "basic data" {
+		t.Errorf("the other disk, when asked for: %q", got)
+	}
 }
 
 // A row of the provider's cache that is of another disk, or missing, or of an
