@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	fs "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
 
@@ -25,6 +26,7 @@ type group struct {
 	concrete reflect.Type
 	new      any               // New
 	funcs    map[string]any    // other functions
+	consts   map[string]any    // constants
 	extra    map[string]string // fields that upstream has not: "Type.Field" to its type
 }
 
@@ -41,6 +43,25 @@ var groups = []group{
 	{
 		name: "volume", face: reflect.TypeFor[volume.Interface](), concrete: reflect.TypeFor[volume.Volume](), new: volume.New,
 		extra: map[string]string{"FormatVolumeRequest.Overwrite": "bool"},
+	},
+	{
+		name: "system", face: reflect.TypeFor[system.Interface](), concrete: reflect.TypeFor[system.System](), new: system.New,
+		consts: map[string]any{
+			"SERVICE_STATUS_UNKNOWN":          system.SERVICE_STATUS_UNKNOWN,
+			"SERVICE_STATUS_STOPPED":          system.SERVICE_STATUS_STOPPED,
+			"SERVICE_STATUS_START_PENDING":    system.SERVICE_STATUS_START_PENDING,
+			"SERVICE_STATUS_STOP_PENDING":     system.SERVICE_STATUS_STOP_PENDING,
+			"SERVICE_STATUS_RUNNING":          system.SERVICE_STATUS_RUNNING,
+			"SERVICE_STATUS_CONTINUE_PENDING": system.SERVICE_STATUS_CONTINUE_PENDING,
+			"SERVICE_STATUS_PAUSE_PENDING":    system.SERVICE_STATUS_PAUSE_PENDING,
+			"SERVICE_STATUS_PAUSED":           system.SERVICE_STATUS_PAUSED,
+			"START_TYPE_BOOT":                 system.START_TYPE_BOOT,
+			"START_TYPE_SYSTEM":               system.START_TYPE_SYSTEM,
+			"START_TYPE_AUTOMATIC":            system.START_TYPE_AUTOMATIC,
+			"START_TYPE_MANUAL":               system.START_TYPE_MANUAL,
+			"START_TYPE_DISABLED":             system.START_TYPE_DISABLED,
+		},
+		extra: map[string]string{"GetServiceResponse.DelayedStart": "bool"},
 	},
 }
 
@@ -78,7 +99,15 @@ type page struct {
 	structs map[string]map[string]string // type to field to its type
 	methods map[string]string            // of Interface
 	funcs   map[string]string
-	consts  []string
+	consts  map[string]constant
+	kinds   map[string]string // a type that is no struct to what it is
+}
+
+// constant is a constant of upstream's: its type, "int" for none, and its value,
+// which is its place in its block.
+type constant struct {
+	kind  string
+	value int
 }
 
 // upstream reads the page.
@@ -98,7 +127,10 @@ func upstream(t *testing.T, pkg string) page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := page{structs: map[string]map[string]string{}, methods: map[string]string{}, funcs: map[string]string{}}
+	p := page{
+		structs: map[string]map[string]string{}, methods: map[string]string{}, funcs: map[string]string{},
+		consts: map[string]constant{}, kinds: map[string]string{},
+	}
 	for _, decl := range file.Decls {
 		p.add(decl)
 	}
@@ -110,14 +142,18 @@ func (p *page) add(decl ast.Decl) {
 		p.funcs[f.Name.Name] = signature(f.Type)
 		return
 	}
-	for _, spec := range decl.(*ast.GenDecl).Specs {
+	kind := "int"
+	for i, spec := range decl.(*ast.GenDecl).Specs {
 		switch spec := spec.(type) {
 		case *ast.ValueSpec:
-			for _, name := range spec.Names {
-				p.consts = append(p.consts, name.Name)
+			if spec.Type != nil {
+				kind = source(spec.Type)
 			}
+			p.consts[spec.Names[0].Name] = constant{kind, i}
 		case *ast.TypeSpec:
 			switch body := spec.Type.(type) {
+			case *ast.Ident:
+				p.kinds[spec.Name.Name] = body.Name
 			case *ast.InterfaceType:
 				for _, m := range body.Methods.List {
 					p.methods[m.Names[0].Name] = signature(m.Type.(*ast.FuncType))
@@ -197,8 +233,9 @@ func TestAPI(t *testing.T) {
 			if !reflect.PointerTo(g.concrete).Implements(g.face) {
 				t.Errorf("*%s is no Interface", g.concrete)
 			}
-			if len(up.structs) < 10 || len(up.funcs) == 0 || len(up.consts) != 0 {
-				t.Errorf("read %d types, %d functions and %d constants: the page has changed", len(up.structs), len(up.funcs), len(up.consts))
+			checkConstants(t, g, up)
+			if len(up.structs) < 9 || len(up.funcs) == 0 {
+				t.Errorf("read %d types and %d functions: the page has changed", len(up.structs), len(up.funcs))
 			}
 		})
 	}
@@ -215,6 +252,24 @@ func checkMethods(t *testing.T, g group, up page) {
 	}
 	if g.face.NumMethod() != len(up.methods) {
 		t.Errorf("Interface has %d methods, upstream's %d", g.face.NumMethod(), len(up.methods))
+	}
+}
+
+// checkConstants: the same names, values and types, and types of the same kind.
+func checkConstants(t *testing.T, g group, up page) {
+	t.Helper()
+	for name, want := range up.consts {
+		got := reflect.ValueOf(g.consts[name])
+		if !got.IsValid() || g.text(got.Type()) != want.kind || !got.Equal(reflect.ValueOf(want.value).Convert(got.Type())) {
+			t.Errorf("%s is %v, upstream has %+v", name, got, want)
+			continue
+		}
+		if kind, named := up.kinds[want.kind]; named && got.Kind().String() != kind {
+			t.Errorf("%s is a %s, upstream's a %s", want.kind, got.Kind(), kind)
+		}
+	}
+	if len(g.consts) != len(up.consts) {
+		t.Errorf("%d constants, upstream has %d", len(g.consts), len(up.consts))
 	}
 }
 
@@ -262,6 +317,12 @@ func TestDriverUsesEverything(t *testing.T) {
 		}
 		for name := range up.methods {
 			want = append(want, "."+name)
+		}
+		for name := range up.consts {
+			want = append(want, alias+"."+name)
+		}
+		for name := range up.kinds {
+			want = append(want, alias+"."+name)
 		}
 		for name, fields := range up.structs {
 			want = append(want, alias+"."+name)

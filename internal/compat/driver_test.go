@@ -11,6 +11,8 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 	fs "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	fsapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
+	systemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/system/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
 )
@@ -22,6 +24,7 @@ type mounter struct {
 	Fs     fs.Interface
 	Disk   disk.Interface
 	Volume volume.Interface
+	System system.Interface
 }
 
 // newMounter is the constructor of every driver, word for word.
@@ -38,7 +41,11 @@ func newMounter() (*mounter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &mounter{Fs: fsClient, Disk: diskClient, Volume: volumeClient}, nil
+	systemClient, err := system.New(systemapi.New())
+	if err != nil {
+		return nil, err
+	}
+	return &mounter{Fs: fsClient, Disk: diskClient, Volume: volumeClient, System: systemClient}, nil
 }
 
 // The concrete types, as drivers' own wrappers hold them.
@@ -46,6 +53,7 @@ var (
 	_ func(*disk.Disk) disk.Interface       = func(d *disk.Disk) disk.Interface { return d }
 	_ func(*fs.Filesystem) fs.Interface     = func(f *fs.Filesystem) fs.Interface { return f }
 	_ func(*volume.Volume) volume.Interface = func(v *volume.Volume) volume.Interface { return v }
+	_ func(*system.System) system.Interface = func(s *system.System) system.Interface { return s }
 )
 
 // findDisk looks for a disk by its serial number or page 83 identifier.
@@ -248,4 +256,63 @@ func (m *mounter) unstage(ctx context.Context, target string) error {
 		return err
 	}
 	return m.setOnline(ctx, number, false)
+}
+
+// nodeUUID is GetBIOSSerialNumber as vsphere reads a machine's id from it
+// (consumers.md 1): "VMware-56 4d …" without blanks and dashes.
+func (m *mounter) nodeUUID(ctx context.Context) (string, error) {
+	var resp *system.GetBIOSSerialNumberResponse
+	resp, err := m.System.GetBIOSSerialNumber(ctx, &system.GetBIOSSerialNumberRequest{})
+	if err != nil {
+		return "", err
+	}
+	return strings.NewReplacer("VMware-", "", " ", "", "-", "").Replace(resp.SerialNumber), nil
+}
+
+// ensureService starts a service unless it runs.
+func (m *mounter) ensureService(ctx context.Context, name string) error {
+	var found *system.GetServiceResponse
+	found, err := m.System.GetService(ctx, &system.GetServiceRequest{Name: name})
+	if err != nil {
+		return err
+	}
+	if !startable(found.StartType) {
+		return fmt.Errorf("%s cannot be started", found.DisplayName)
+	}
+	if active(found.Status) {
+		return nil
+	}
+	var started *system.StartServiceResponse
+	if started, err = m.System.StartService(ctx, &system.StartServiceRequest{Name: name}); err != nil {
+		return fmt.Errorf("start %v: %w", started, err)
+	}
+	return nil
+}
+
+func startable(when system.StartType) bool {
+	switch when {
+	case system.START_TYPE_BOOT, system.START_TYPE_SYSTEM, system.START_TYPE_AUTOMATIC, system.START_TYPE_MANUAL:
+		return true
+	case system.START_TYPE_DISABLED:
+	}
+	return false
+}
+
+func active(status system.ServiceStatus) bool {
+	switch status {
+	case system.SERVICE_STATUS_START_PENDING, system.SERVICE_STATUS_RUNNING, system.SERVICE_STATUS_CONTINUE_PENDING,
+		system.SERVICE_STATUS_PAUSE_PENDING, system.SERVICE_STATUS_PAUSED:
+		return true
+	case system.SERVICE_STATUS_UNKNOWN, system.SERVICE_STATUS_STOPPED, system.SERVICE_STATUS_STOP_PENDING:
+	}
+	return false
+}
+
+func (m *mounter) stopService(ctx context.Context, name string) error {
+	var stopped *system.StopServiceResponse
+	stopped, err := m.System.StopService(ctx, &system.StopServiceRequest{Name: name, Force: true})
+	if err != nil {
+		return fmt.Errorf("stop %v: %w", stopped, err)
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	fs "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
 
@@ -16,6 +17,7 @@ var (
 	_ disk.Interface   = diskMock{}
 	_ fs.Interface     = fsMock{}
 	_ volume.Interface = volumeMock{}
+	_ system.Interface = systemMock{}
 )
 
 type diskMock struct{}
@@ -121,5 +123,23 @@ func (volumeMock) UnmountVolume(context.Context, *volume.UnmountVolumeRequest) (
 }
 
 func (volumeMock) WriteVolumeCache(context.Context, *volume.WriteVolumeCacheRequest) (*volume.WriteVolumeCacheResponse, error) {
+	return nil, nil
+}
+
+type systemMock struct{}
+
+func (systemMock) GetBIOSSerialNumber(context.Context, *system.GetBIOSSerialNumberRequest) (*system.GetBIOSSerialNumberResponse, error) {
+	return nil, nil
+}
+
+func (systemMock) GetService(context.Context, *system.GetServiceRequest) (*system.GetServiceResponse, error) {
+	return nil, nil
+}
+
+func (systemMock) StartService(context.Context, *system.StartServiceRequest) (*system.StartServiceResponse, error) {
+	return nil, nil
+}
+
+func (systemMock) StopService(context.Context, *system.StopServiceRequest) (*system.StopServiceResponse, error) {
 	return nil, nil
 }

@@ -3,12 +3,14 @@
 package compat
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	fs "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
 
@@ -55,10 +57,9 @@ func newMounterOn(t *testing.T, node *simhost.Node) *mounter {
 	fsClient, fsErr := fs.New(node.Filesystem())
 	diskClient, diskErr := disk.New(node.Disk())
 	volumeClient, volumeErr := volume.New(node.Volume())
-	if fsErr != nil || diskErr != nil || volumeErr != nil {
-		t.Fatal(fsErr, diskErr, volumeErr)
-	}
-	return &mounter{Fs: fsClient, Disk: diskClient, Volume: volumeClient}
+	systemClient, systemErr := system.New(node.System())
+	must(t, errors.Join(fsErr, diskErr, volumeErr, systemErr))
+	return &mounter{Fs: fsClient, Disk: diskClient, Volume: volumeClient, System: systemClient}
 }
 
 func must(t *testing.T, err error) {
@@ -140,5 +141,21 @@ func TestDriver_New(t *testing.T) {
 	must(t, err)
 	if m.Fs == nil || m.Disk == nil || m.Volume == nil {
 		t.Errorf("%+v", m)
+	}
+}
+
+// What vsphere asks of the system group, and the life of a service.
+func TestDriver_System(t *testing.T) {
+	m := newMounterOn(t, newNode(t, "vsphere-pvscsi"))
+	uuid, err := m.nodeUUID(t.Context())
+	must(t, err)
+	if want := "564d1a2b3c4d5e6f708192a3b4c5d6e7"; uuid != want {
+		t.Errorf("got %s, want %s", uuid, want)
+	}
+	for range 2 {
+		must(t, m.ensureService(t.Context(), "MSiSCSI"))
+	}
+	for range 2 {
+		must(t, m.stopService(t.Context(), "MSiSCSI"))
 	}
 }

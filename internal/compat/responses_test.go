@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	fs "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
 
@@ -49,7 +50,7 @@ func TestResponses(t *testing.T) {
 		must(t, err)
 		volumeID = resp.VolumeIDs[0]
 	}
-	seen := map[any]map[string]bool{m.Disk: {}, m.Fs: {}, m.Volume: {}}
+	seen := map[any]map[string]bool{m.Disk: {}, m.Fs: {}, m.Volume: {}, m.System: {}}
 	check := func(on any, method string, request any) {
 		t.Helper()
 		seen[on][method] = true
@@ -97,6 +98,10 @@ func TestResponses(t *testing.T) {
 	check(m.Fs, "RmdirContents", &fs.RmdirContentsRequest{Path: staging})
 	check(m.Fs, "Rmdir", &fs.RmdirRequest{Path: staging})
 	check(m.Disk, "SetDiskState", &disk.SetDiskStateRequest{DiskNumber: number})
+	check(m.System, "GetBIOSSerialNumber", &system.GetBIOSSerialNumberRequest{})
+	check(m.System, "GetService", &system.GetServiceRequest{Name: "MSiSCSI"})
+	check(m.System, "StartService", &system.StartServiceRequest{Name: "MSiSCSI"})
+	check(m.System, "StopService", &system.StopServiceRequest{Name: "MSiSCSI"})
 
 	for _, g := range groups {
 		for on, methods := range seen {
@@ -121,12 +126,13 @@ func TestResponses_EndedContextAndUnknownSubject(t *testing.T) {
 	const unknown = `\\?\Volume{00000000-0000-0000-0000-000000000000}\`
 
 	for _, g := range groups {
-		on := map[string]any{"disk": m.Disk, "filesystem": m.Fs, "volume": m.Volume}[g.name]
+		on := map[string]any{"disk": m.Disk, "filesystem": m.Fs, "volume": m.Volume, "system": m.System}[g.name]
 		for i := range g.face.NumMethod() {
 			method := g.face.Method(i)
 			request := reflect.New(method.Type.In(1).Elem())
 			for field, value := range map[string]any{
 				"DiskNumber": uint32(99), "VolumeID": unknown, "Path": `X:\nowhere`, "TargetPath": `X:\nowhere`, "SourcePath": `X:\from`,
+				"Name": "no such service",
 			} {
 				if f := request.Elem().FieldByName(field); f.IsValid() {
 					f.Set(reflect.ValueOf(value))
