@@ -151,6 +151,7 @@ func (d driver) expand(ctx context.Context, path string) (total int64, err error
 // site is a shipped node whose test is in a bubble.
 type site struct {
 	*testing.T
+	spec simhost.NodeSpec
 	node *simhost.Node
 	driver
 }
@@ -172,7 +173,7 @@ func newSite(t *testing.T, name string, switches simhost.Switches) *site {
 			t.Errorf("%d handles left open", n)
 		}
 	})
-	return &site{t, node, newDriver(t, node)}
+	return &site{t, spec, node, newDriver(t, node)}
 }
 
 // restart is a new process of the driver, which knows nothing.
@@ -198,6 +199,18 @@ func (s *site) mkdir(path string) {
 	s.Helper()
 	_, err := s.files.Mkdir(s.Context(), &filesystem.MkdirRequest{Path: path})
 	s.must(err)
+}
+
+// size is that of the data disk when it is attached.
+func (s *site) size() simhost.Size {
+	s.Helper()
+	for _, d := range s.spec.Attachable {
+		if d.Name == "data" {
+			return d.Size
+		}
+	}
+	s.Fatal("no data disk")
+	return 0
 }
 
 func (s *site) exists(path string) bool {
