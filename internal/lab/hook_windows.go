@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -26,8 +27,19 @@ type hook struct {
 	done                          chan struct{}
 
 	mu    sync.Mutex
-	files map[windows.Handle]win.File
+	files map[windows.Handle]*nodeFile
 }
+
+// nodeFile is the node's file behind a handle.
+type nodeFile struct {
+	win.File
+	path   string
+	asked  win.Access
+	needed atomic.Uint32 // rights
+}
+
+// need notes what a call demands of the handle.
+func (f *nodeFile) need(rights win.Access) { f.needed.Or(uint32(rights)) }
 
 // Hook loads labhook.dll into this process: from now on the status of opens,
 // files and mount points are the node's too, until the lab is closed.
@@ -36,7 +48,7 @@ func (l *Lab) Hook() error {
 	if err != nil {
 		return err
 	}
-	h := &hook{node: l.node, server: l.server, done: make(chan struct{}), files: map[windows.Handle]win.File{}}
+	h := &hook{node: l.node, server: l.server, done: make(chan struct{}), files: map[windows.Handle]*nodeFile{}}
 	for name, proc := range map[string]**windows.Proc{
 		"lab_next": &h.next, "lab_answer": &h.answer, "lab_hook": &h.install, "lab_unhook": &h.remove,
 	} {
@@ -169,13 +181,14 @@ func devicePath(name string) (path string, ok bool) {
 // openDevice opens the node's device and, if it has one, the driver's, through
 // which the handle's requests go.
 func (h *hook) openDevice(path string, how *how, handle *windows.Handle) ntstatus {
-	device, err := h.node.Devices.Open(path, desired(how.access))
+	access := desired(how.access)
+	device, err := h.node.Devices.Open(path, access)
 	if err != nil {
 		return status(err)
 	}
 	runtime.LockOSThread() // by which the driver's message is known
 	defer runtime.UnlockOSThread()
-	taken := h.server.expect(device)
+	taken := h.server.expect(path, access, device)
 	if err = openAny(how, handle); err == nil {
 		return statusSuccess
 	}
@@ -206,12 +219,17 @@ func (h *hook) openFile(root windows.Handle, name string, how *how, handle *wind
 	if how.share != shareAll || how.options&optionsAlways != optionsAlways || how.access&windows.SYNCHRONIZE == 0 {
 		return statusInvalidParameter
 	}
-	directory := h.file(root)
-	if root == 0 {
+	path := name
+	var directory win.File // nil is no file; a nil *nodeFile would be one
+	if parent := h.file(root); parent != nil {
+		parent.need(win.FileTraverse)
+		directory, path = parent.File, parent.path+`\`+name
+	} else {
 		name = `\\?\` + strings.TrimPrefix(name, `\??\`)
 	}
+	access := win.Access(how.access) &^ win.Synchronize
 	file, err := h.node.Files.Open(directory, name, win.OpenFile{
-		Access:      win.Access(how.access) &^ win.Synchronize,
+		Access:      access,
 		Disposition: win.Disposition(how.disposition),
 		Options:     how.options &^ optionsAlways,
 	})
@@ -224,12 +242,12 @@ func (h *hook) openFile(root windows.Handle, name string, how *how, handle *wind
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.files[*handle] = file
+	h.files[*handle] = &nodeFile{File: file, path: path, asked: access}
 	return statusSuccess
 }
 
 // file is the node's file behind a handle, nil for none.
-func (h *hook) file(handle windows.Handle) win.File {
+func (h *hook) file(handle windows.Handle) *nodeFile {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.files[handle]
@@ -256,8 +274,12 @@ func (h *hook) askFile(c *hookCall) (err error) {
 		h.mu.Lock()
 		delete(h.files, handle)
 		h.mu.Unlock()
+		h.server.openings.end(Opening{file.path, file.asked, win.Access(file.needed.Load())})
 		return file.Close()
 	case callControl:
+		if abi.RequiredAccess(uint32(c.arguments[1])) != 0 {
+			file.need(win.FileWriteAttributes | win.FileWriteData) // either will do
+		}
 		n := at[int](c, 6)
 		*n, err = file.Control(uint32(c.arguments[1]), buffer(c, 2, 3), buffer(c, 4, 5))
 		return err
@@ -265,6 +287,7 @@ func (h *hook) askFile(c *hookCall) (err error) {
 		if c.arguments[1] != classIDBothList {
 			return win.ERROR_INVALID_PARAMETER
 		}
+		file.need(win.FileReadData)
 		n := at[int](c, 5)
 		*n, err = file.List(buffer(c, 2, 3), c.arguments[4] != 0)
 		return err
@@ -274,6 +297,7 @@ func (h *hook) askFile(c *hookCall) (err error) {
 		return win.ERROR_INVALID_PARAMETER
 	}
 	if c.kind == callSet {
+		file.need(neededToSet(class))
 		return file.SetInformation(class, buffer(c, 2, 3))
 	}
 	n := at[int](c, 4)

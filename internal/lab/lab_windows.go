@@ -68,6 +68,10 @@ func (l *Lab) Close() error {
 	return errors.Join(unhooked, l.wmi.close(), l.lists.clear(), l.server.close(), unloadDriver())
 }
 
+// Abandon ends the service of the driver, as the death of its process would. The
+// lab must still be closed.
+func (l *Lab) Abandon() error { return l.server.close() }
+
 // Publish makes a device path, for example \\.\PhysicalDrive1, lead to the
 // node's device of that path, whether there is one or not: Wine lets no driver
 // refuse an open, so that then each request fails.
@@ -77,13 +81,17 @@ func (l *Lab) Publish(path string) error {
 	if _, ok := l.published[path]; ok {
 		return nil
 	}
+	before, err := ownTarget(path)
+	if err != nil {
+		return err
+	}
 	number := l.last + 1
 	device := deviceName(number)
 	l.server.known(number, path)
 	if err := l.control.makeDevice(number, device); err != nil {
 		return err
 	}
-	if err := l.control.link(linkName(path), device, ownTarget(path)); err != nil {
+	if err := l.control.link(linkName(path), device, before); err != nil {
 		return errors.Join(err, l.control.removeDevice(number))
 	}
 	l.published[path], l.last = number, number
@@ -103,20 +111,27 @@ func (l *Lab) Withdraw(path string) error {
 // Counts are what the driver holds now.
 func (l *Lab) Counts() (Counts, error) { return l.control.counts() }
 
+// Openings are the devices and files that have been opened and closed.
+func (l *Lab) Openings() []Opening { return l.server.openings.list() }
+
 // Errors are what went wrong in the lab itself, if anything did.
 func (l *Lab) Errors() error { return l.server.errors() }
 
-// Host is Windows' own boundary with the node behind it: internal/win/native,
-// but for the node's registry and directories, which are Wine's under Wine. What
-// the boundary names is published on the way, and so are the interface lists.
+// Host is Windows' own boundary with the node behind it: internal/win/native for
+// devices, mounts, files and WMI. The rest is the node's, because in its place
+// there would be Wine's own: services, firmware, registry, logons. What the
+// boundary names is published on the way, and so are the interface lists.
 func (l *Lab) Host() *win.Host {
 	windows := native.Host()
 	return &win.Host{
-		Devices: published{l, windows.Devices},
-		Mounts:  windows.Mounts,
-		Files:   windows.Files,
-		System:  l.node.System,
-		WMI:     windows.WMI,
+		Devices:  published{l, windows.Devices},
+		Mounts:   windows.Mounts,
+		Files:    windows.Files,
+		Services: l.node.Services,
+		System:   l.node.System,
+		WMI:      windows.WMI,
+		Logons:   l.node.Logons,
+		Arrivals: l.node.Arrivals,
 	}
 }
 

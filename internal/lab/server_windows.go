@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/windows"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
-	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 )
 
 // server answers the driver's requests from the node.
@@ -27,24 +27,31 @@ type server struct {
 	work    sync.WaitGroup // openings and closings under way
 
 	mu      sync.Mutex
-	paths   map[uint32]string       // of devices
-	files   map[uint64]*openFile    // by file number
-	opening map[uint32][]win.Device // that the hook has opened, by thread
+	paths   map[uint32]string      // of devices
+	files   map[uint64]*openFile   // by file number
+	opening map[uint32][]*openFile // that the hook has opened, by thread
 	failed  error
+
+	openings ledger
 }
 
 // openFile is the node's device behind a file of the driver.
 type openFile struct {
 	path   string
+	access win.Access
 	ready  chan struct{} // closed when the device or the error is there
 	device win.Device
 	err    error
+	needed atomic.Uint32 // rights
 }
+
+// need notes what a request demands of the handle.
+func (f *openFile) need(rights win.Access) { f.needed.Or(uint32(rights)) }
 
 func serve(c control, node *win.Host) *server {
 	s := &server{
 		control: c, node: node, done: make(chan struct{}),
-		paths: map[uint32]string{}, files: map[uint64]*openFile{}, opening: map[uint32][]win.Device{},
+		paths: map[uint32]string{}, files: map[uint64]*openFile{}, opening: map[uint32][]*openFile{},
 	}
 	go s.run()
 	return s
@@ -68,11 +75,16 @@ func (s *server) run() {
 
 // close ends the service of the driver, which then forgets what it has.
 func (s *server) close() error {
+	select {
+	case <-s.done: // before
+		return s.errors()
+	default:
+	}
 	s.stop()
 	err := windows.CloseHandle(s.control.handle)
 	s.mu.Lock()
 	files := s.files
-	s.files = nil
+	s.files = map[uint64]*openFile{}
 	s.mu.Unlock()
 	for _, f := range files {
 		<-f.ready
@@ -136,29 +148,30 @@ func (s *server) take(m message) {
 func (s *server) open(m message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := &openFile{path: s.paths[m.device], ready: make(chan struct{})}
-	s.files[m.file] = f
 	if waiting := s.opening[m.thread]; m.device == anyDevice && len(waiting) > 0 {
-		f.device, s.opening[m.thread] = waiting[0], waiting[1:]
-		close(f.ready)
+		s.files[m.file], s.opening[m.thread] = waiting[0], waiting[1:]
 		return
 	}
+	f := &openFile{path: s.paths[m.device], access: desired(m.access), ready: make(chan struct{})}
+	s.files[m.file] = f
 	s.work.Go(func() {
 		defer close(f.ready)
 		if m.device == anyDevice {
 			return // a barrier
 		}
-		f.device, f.err = s.node.Devices.Open(f.path, desired(m.access))
+		f.device, f.err = s.node.Devices.Open(f.path, f.access)
 	})
 }
 
 // expect hands over a device that the hook has opened: the next file that this
 // thread opens at the driver is its.
-func (s *server) expect(device win.Device) (thread uint32) {
+func (s *server) expect(path string, access win.Access, device win.Device) (thread uint32) {
+	f := &openFile{path: path, access: access, device: device, ready: make(chan struct{})}
+	close(f.ready)
 	thread = windows.GetCurrentThreadId()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.opening[thread] = append(s.opening[thread], device)
+	s.opening[thread] = append(s.opening[thread], f)
 	return thread
 }
 
@@ -187,6 +200,7 @@ func (s *server) shut(file uint64) {
 		if f.device == nil {
 			return
 		}
+		s.openings.end(Opening{f.path, f.access, win.Access(f.needed.Load())})
 		if err := f.device.Close(); err != nil {
 			s.fail(fmt.Errorf("close %s: %w", f.path, err))
 		}
@@ -234,12 +248,15 @@ func (s *server) ask(m message) ([]byte, error) {
 	output := make([]byte, m.output)
 	switch m.kind {
 	case kindControl, kindFileSystem:
+		f.need(neededFor(m.code))
 		n, err := f.device.Control(m.code, m.data, output)
 		return output[:n], err
 	case kindRead:
+		f.need(win.GenericRead)
 		n, err := f.device.ReadAt(output, int64(m.offset))
 		return output[:n], err
 	case kindFlush:
+		f.need(win.GenericWrite)
 		return nil, f.device.Flush()
 	default: // the boundary writes nothing
 		return nil, win.ERROR_INVALID_FUNCTION
@@ -295,11 +312,17 @@ func deviceName(number uint32) string { return fmt.Sprintf(`\Device\Lab%d`, numb
 // \DosDevices\PhysicalDrive1 for \\.\PhysicalDrive1.
 func linkName(path string) string { return `\DosDevices\` + path[len(`\\.\`):] }
 
-// ownTarget is where Wine's own link of a path leads, which comes back at the
-// end.
-func ownTarget(path string) string {
-	if strings.EqualFold(path, abi.MountPointManager) {
-		return `\Device\MountPointManager`
+// ownTarget is where Wine's own link of a path leads, if it has one: it comes
+// back at the end.
+func ownTarget(path string) (string, error) {
+	name, err := windows.UTF16PtrFromString(path[len(`\\.\`):])
+	if err != nil {
+		return "", err
 	}
-	return ""
+	target := make([]uint16, windows.MAX_PATH)
+	_, err = windows.QueryDosDevice(name, &target[0], uint32(len(target)))
+	if errors.Is(err, win.ERROR_FILE_NOT_FOUND) {
+		return "", nil
+	}
+	return windows.UTF16ToString(target), err
 }

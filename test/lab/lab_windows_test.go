@@ -90,3 +90,9 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 	t.Errorf("it never came that %s", what)
 }
+
+// outstanding is how many COM references, strings and variants the native host
+// has not given back.
+func outstanding(l *lab.Lab) int {
+	return int(l.Host().WMI.(interface{ Outstanding() int64 }).Outstanding())
+}

@@ -73,6 +73,10 @@ func (w wmi) Enter() error {
 
 func (w wmi) Leave() { _, _, _ = w.com.uninitialize.Call() }
 
+// Outstanding is how many interface pointers, strings and variants this process
+// has taken from COM and not given back. It is for tests.
+func (w wmi) Outstanding() int64 { return w.com.outstanding.Load() }
+
 func (w wmi) Connect(namespace string) (win.Session, error) {
 	if err := w.com.find(); err != nil {
 		return nil, err

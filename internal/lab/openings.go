@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
+)
+
+// Opening is a device or file that has been open: the rights that were asked
+// for, and those that were needed for what was done with it.
+type Opening struct {
+	Path          string
+	Asked, Needed win.Access
+}
+
+// Surplus is what was asked for and not needed. A device's generic rights are
+// read and write; to look at a file is no surplus, for every open of one does.
+func (o Opening) Surplus() win.Access {
+	return o.Asked &^ o.Needed &^ (win.Synchronize | win.FileReadAttributes)
+}
+
+// ledger notes openings that have ended.
+type ledger struct {
+	mu    sync.Mutex
+	ended []Opening
+}
+
+func (l *ledger) end(o Opening) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = append(l.ended, o)
+}
+
+func (l *ledger) list() []Opening {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.ended)
+}
+
+// neededFor is what a control code demands of a device's handle.
+func neededFor(code uint32) win.Access {
+	var needed win.Access
+	if abi.RequiredAccess(code)&1 != 0 {
+		needed |= win.GenericRead
+	}
+	if abi.RequiredAccess(code)&2 != 0 {
+		needed |= win.GenericWrite
+	}
+	return needed
+}
+
+// neededToSet is what a change of an information class demands of a file's
+// handle.
+func neededToSet(class uint32) win.Access {
+	if class == abi.FileBasicInfoClass {
+		return win.FileWriteAttributes
+	}
+	return win.Delete
+}
