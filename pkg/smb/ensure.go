@@ -70,11 +70,12 @@ func (s *SMB) ensure(ctx context.Context, w wish) error {
 }
 
 // mapShare maps a share. Where Windows sees another credential at the server
-// (1219), it clears away what is stale there and tries again.
+// (1219), it clears away what is stale there and tries again: also where nothing
+// is, because another request may just have cleared it.
 func (s *SMB) mapShare(ctx context.Context, w wish) error {
-	const attempts = 3 // others map shares of the server meanwhile
+	const attempts = 3
 	var err error
-	for range attempts {
+	for attempt := range attempts {
 		if err = s.mapLocked(ctx, w); !hostapi.Conflicts(err) {
 			return err
 		}
@@ -82,7 +83,7 @@ func (s *SMB) mapShare(ctx context.Context, w wish) error {
 		if clearErr != nil {
 			return errors.Join(conflict(w.share, err), clearErr)
 		}
-		if !cleared {
+		if !cleared && attempt > 0 {
 			break
 		}
 	}

@@ -5,8 +5,8 @@ package smb
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/secret"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb/hostapi"
 )
 
@@ -39,23 +39,29 @@ type NewSMBGlobalMappingRequest struct {
 	ReuseUnverified bool
 }
 
-// String shows the request without its credential.
-func (r NewSMBGlobalMappingRequest) String() string {
-	return fmt.Sprintf("{RemotePath:%q LocalPath:%q Anonymous:%t WithoutPrivacy:%t RequireIntegrity:%t ReuseUnverified:%t}",
-		r.RemotePath, r.LocalPath, r.Anonymous, r.WithoutPrivacy, r.RequireIntegrity, r.ReuseUnverified)
+// shown is a request whose secrets are gone, and that formats as any struct.
+type shown NewSMBGlobalMappingRequest
+
+func (r NewSMBGlobalMappingRequest) shown() shown {
+	r.Username, r.Password, r.Domain = secret.Mark(r.Username), secret.Mark(r.Password), secret.Mark(r.Domain)
+	return shown(r)
 }
 
-// GoString is String.
-func (r NewSMBGlobalMappingRequest) GoString() string { return r.String() }
+// String is the request without its credential.
+func (r NewSMBGlobalMappingRequest) String() string { return fmt.Sprintf("%+v", r.shown()) }
 
-// Format writes String, whatever the verb.
-func (r NewSMBGlobalMappingRequest) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
+// GoString is the same in Go's syntax.
+func (r NewSMBGlobalMappingRequest) GoString() string { return fmt.Sprintf("%#v", r.shown()) }
 
-// MarshalLog is String, for loggers.
-func (r NewSMBGlobalMappingRequest) MarshalLog() any { return r.String() }
+// Format writes the request without its credential, whatever the verb.
+func (r NewSMBGlobalMappingRequest) Format(f fmt.State, verb rune) { secret.Format(f, verb, r.shown()) }
 
-// MarshalJSON is String too: a request is not for storing.
-func (r NewSMBGlobalMappingRequest) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
+// MarshalLog is the request without its credential.
+func (r NewSMBGlobalMappingRequest) MarshalLog() any { return r.shown() }
+
+// MarshalJSON writes the request without its credential: it is for logs, not
+// for storing.
+func (r NewSMBGlobalMappingRequest) MarshalJSON() ([]byte, error) { return json.Marshal(r.shown()) }
 
 // NewSMBGlobalMappingResponse is empty.
 type NewSMBGlobalMappingResponse struct{}

@@ -49,8 +49,8 @@ func (c Credential) text() string {
 // names are the user and the domain as a logon wants them: DOMAIN\user apart,
 // user@domain whole.
 func (c Credential) names() (user, domain string) {
-	if before, after, ok := strings.Cut(c.User, `\`); ok {
-		return after, before
+	if domain, user, ok := strings.Cut(c.User, `\`); ok && domain != "" && user != "" {
+		return user, domain
 	}
 	return c.User, ""
 }
