@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
 
@@ -64,6 +65,7 @@ func askBefore(h *host, confirm ask) *host {
 	asking.disk = askingDisk{h.disk, confirm}
 	asking.volume = askingVolume{h.volume, confirm}
 	asking.filesystem = askingFilesystem{h.filesystem, confirm}
+	asking.system = askingSystem{h.system, confirm}
 	return &asking
 }
 
@@ -154,6 +156,29 @@ func (f askingFilesystem) CreateSymlink(ctx context.Context, req *filesystem.Cre
 		return &filesystem.CreateSymlinkResponse{}, err
 	}
 	return f.Interface.CreateSymlink(ctx, req)
+}
+
+type askingSystem struct {
+	system.Interface
+	confirm ask
+}
+
+func (s askingSystem) StartService(ctx context.Context, req *system.StartServiceRequest) (*system.StartServiceResponse, error) {
+	if err := s.confirm(ctx, "start service %s", req.Name); err != nil {
+		return &system.StartServiceResponse{}, err
+	}
+	return s.Interface.StartService(ctx, req)
+}
+
+func (s askingSystem) StopService(ctx context.Context, req *system.StopServiceRequest) (*system.StopServiceResponse, error) {
+	dependents := ""
+	if req.Force {
+		dependents = " and all that depend on it"
+	}
+	if err := s.confirm(ctx, "stop service %s%s", req.Name, dependents); err != nil {
+		return &system.StopServiceResponse{}, err
+	}
+	return s.Interface.StopService(ctx, req)
 }
 
 func overwriting(overwrite bool) string {

@@ -84,7 +84,9 @@ var hints = []struct {
 	{errdefs.ErrDamaged, "--overwrite lets what is there be lost"},
 	{errdefs.ErrMountedBelow, "csi-proxy volume unmount VOLUME PATH comes first"},
 	{errdefs.ErrNotMounted, "csi-proxy volume closest PATH tells which volume holds a path"},
-	{errdefs.ErrPermissionDenied, "disks and volumes need an administrator"},
+	{errdefs.ErrDependentServices, "--force stops them first"},
+	{errdefs.ErrProtectedService, "the node does not go on without it"},
+	{errdefs.ErrPermissionDenied, "disks, volumes and services need an administrator"},
 }
 
 func hintFor(err error) string {

@@ -16,6 +16,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
+	systemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/system/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
 )
@@ -25,6 +27,7 @@ type host struct {
 	disk       disk.Interface
 	volume     volume.Interface
 	filesystem filesystem.Interface
+	system     system.Interface
 
 	// sim is the node behind it, nil for a real host.
 	sim *simulation
@@ -69,7 +72,7 @@ func localHost() (*host, error) {
 	if runtime.GOOS != "windows" {
 		return nil, errNotWindows
 	}
-	return newHost(diskapi.New(), volumeapi.New(), filesystemapi.New())
+	return newHost(hostAPIs{diskapi.New(), volumeapi.New(), filesystemapi.New(), systemapi.New()})
 }
 
 // simulatedHost is a node that comes with csi-proxy, or one described in a file.
@@ -86,7 +89,7 @@ func simulatedHost(name string) (*host, error) {
 }
 
 func hostOf(node *simhost.Node) (*host, error) {
-	h, err := newHost(node.Disk(), node.Volume(), node.Filesystem())
+	h, err := newHost(hostAPIs{node.Disk(), node.Volume(), node.Filesystem(), node.System()})
 	h.sim = &simulation{node: node, before: node.Snapshot()}
 	return h, err
 }
@@ -121,9 +124,18 @@ func startNode(spec simhost.NodeSpec) (*simhost.Node, error) {
 	return node, nil
 }
 
-func newHost(disks diskapi.HostAPI, volumes volumeapi.HostAPI, files filesystemapi.HostAPI) (*host, error) {
-	d, diskErr := disk.New(disks)
-	v, volumeErr := volume.New(volumes)
-	f, filesErr := filesystem.New(files)
-	return &host{disk: d, volume: v, filesystem: f}, errors.Join(diskErr, volumeErr, filesErr)
+// hostAPIs are the groups' views of one host.
+type hostAPIs struct {
+	disk       diskapi.HostAPI
+	volume     volumeapi.HostAPI
+	filesystem filesystemapi.HostAPI
+	system     systemapi.HostAPI
+}
+
+func newHost(on hostAPIs) (*host, error) {
+	d, diskErr := disk.New(on.disk)
+	v, volumeErr := volume.New(on.volume)
+	f, filesErr := filesystem.New(on.filesystem)
+	s, systemErr := system.New(on.system)
+	return &host{disk: d, volume: v, filesystem: f, system: s}, errors.Join(diskErr, volumeErr, filesErr, systemErr)
 }

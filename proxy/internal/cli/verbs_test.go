@@ -13,10 +13,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
 
-// Each method of the three groups has a verb that does what the method does.
+// Each method of the groups has a verb that does what the method does.
 var methods = []struct {
 	method  string
 	before  [][]string // commands that make the verb possible
@@ -69,6 +70,20 @@ var methods = []struct {
 	{method: "filesystem.PathValid", args: []string{"filesystem", "valid", `C:`}, answer: "yes\n"},
 	{method: "filesystem.Rmdir", args: []string{"filesystem", "rmdir", `C:\mnt`}, answer: `C:\mnt is removed`, changed: `- file C:\mnt: directory`},
 	{method: "filesystem.RmdirContents", args: []string{"filesystem", "rmdir-contents", `C:\full`}, answer: `C:\full is empty`, changed: `- file C:\full\below: directory`},
+
+	{method: "system.GetBIOSSerialNumber", args: []string{"system", "bios"}, answer: "0000-0004-8173-2290-5672-1135-24\n"},
+	{
+		method: "system.GetService", args: []string{"system", "service", "msiscsi"},
+		answer: `msiscsi  Stopped  Manual  "Microsoft iSCSI Initiator Service"` + "\n",
+	},
+	{
+		method: "system.StartService", args: []string{"system", "start", "MSiSCSI"},
+		answer: "MSiSCSI is running\n", changed: "~ service MSiSCSI: manual, stopped -> manual, running",
+	},
+	{
+		method: "system.StopService", before: [][]string{{"system", "start", "MSiSCSI"}}, args: []string{"system", "stop", "MSiSCSI"},
+		answer: "MSiSCSI is stopped\n", changed: "~ service MSiSCSI: manual, running -> manual, stopped",
+	},
 }
 
 func TestVerbs_CoverTheInterfaces(t *testing.T) {
@@ -77,6 +92,7 @@ func TestVerbs_CoverTheInterfaces(t *testing.T) {
 		"disk":       reflect.TypeFor[disk.Interface](),
 		"volume":     reflect.TypeFor[volume.Interface](),
 		"filesystem": reflect.TypeFor[filesystem.Interface](),
+		"system":     reflect.TypeFor[system.Interface](),
 	} {
 		for i := range methods.NumMethod() {
 			want = append(want, group+"."+methods.Method(i).Name)
@@ -170,6 +186,14 @@ func TestVerbs_Transcript(t *testing.T) {
 		{"fs", "link", `C:\missing`, `C:\link`},
 		{"fs", "link", `C:\missing`, `C:\link`, "--allow-missing"},
 		{"fs", "is-link", `C:\link`},
+		{"system", "bios"},
+		{"system", "service", "Agent"},
+		{"system", "stop", "Base"},
+		{"system", "stop", "Base", "--force"},
+		{"system", "start", "Agent"},
+		{"system", "stop", "RpcSs", "--force"},
+		{"system", "start", "Broken"},
+		{"system", "service", "MSi*"},
 	} {
 		out.WriteString(s.run(args...).transcript(args))
 	}
