@@ -14,11 +14,9 @@ import (
 // D25) is gone on from.
 func TestPartitionDisk_Disturbed(t *testing.T) {
 	for name, change := range map[string]func(*simhost.DiskSpec){
-		"offline":                 func(d *simhost.DiskSpec) { d.Offline, d.ReadOnly = true, true },
-		"online and writable":     func(*simhost.DiskSpec) {},
-		"initialized without MSR": func(d *simhost.DiskSpec) { d.Style = "gpt" },
-		"initialized with MSR":    func(d *simhost.DiskSpec) { d.Style, d.Partitions = "gpt", []simhost.PartitionSpec{{Type: "msr"}} },
-		"initialized as MBR":      func(d *simhost.DiskSpec) { d.Style, d.Offline = "mbr", true },
+		"offline":              func(d *simhost.DiskSpec) { d.Offline, d.ReadOnly = true, true },
+		"initialized with MSR": func(d *simhost.DiskSpec) { d.Style, d.Partitions = "gpt", []simhost.PartitionSpec{{Type: "msr"}} },
+		"initialized as MBR":   func(d *simhost.DiskSpec) { d.Style = "mbr" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

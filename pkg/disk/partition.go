@@ -50,17 +50,20 @@ func (d *Disk) partition(ctx context.Context, number uint32, overwrite bool) err
 	if err != nil {
 		return err
 	}
-	if len(disk.Layout.Entries()) > 0 {
+	if !isEmpty(disk) {
 		return checkVolumes(disk)
+	}
+	if disk, err = d.prepare(ctx, disk, overwrite); err != nil {
+		return err
+	}
+	if !isEmpty(disk) {
+		return checkVolumes(disk)
+	}
+	if err := d.checkContent(ctx, disk, overwrite); err != nil {
+		return err
 	}
 	style, err := d.emptyStyle(ctx, disk)
 	if err != nil {
-		return err
-	}
-	if err := d.checkContent(ctx, disk, style, overwrite); err != nil {
-		return err
-	}
-	if err := d.prepare(ctx, disk); err != nil {
 		return err
 	}
 	if style == hostapi.ProviderRAW {
@@ -75,6 +78,8 @@ func (d *Disk) partition(ctx context.Context, number uint32, overwrite bool) err
 	return d.confirm(ctx, disk.Identity)
 }
 
+func isEmpty(disk hostapi.DiskInspection) bool { return len(disk.Layout.Entries()) == 0 }
+
 // checkVolumes accepts a disk with partitions if Windows gives one a volume:
 // drivers take the first volume of the disk next.
 func checkVolumes(disk hostapi.DiskInspection) error {
@@ -82,6 +87,34 @@ func checkVolumes(disk hostapi.DiskInspection) error {
 		return fmt.Errorf("%w: the disk has partitions, but none of a kind that Windows gives a volume", errdefs.ErrFailedPrecondition)
 	}
 	return nil
+}
+
+// prepare brings an empty disk online and writable. What an offline disk told
+// decides no more than that: all of it is looked at again.
+func (d *Disk) prepare(ctx context.Context, disk hostapi.DiskInspection, overwrite bool) (hostapi.DiskInspection, error) {
+	if disk.State == (hostapi.DiskState{}) {
+		return disk, nil
+	}
+	if err := d.checkContent(ctx, disk, overwrite); err != nil {
+		return disk, err
+	}
+	if err := d.host.BringOnline(ctx, disk.Identity); err != nil {
+		return disk, err
+	}
+	return d.inspectSame(ctx, disk.Identity)
+}
+
+// checkContent lets only a disk pass that holds nothing but its own empty
+// table, or what the caller wants overwritten.
+func (d *Disk) checkContent(ctx context.Context, disk hostapi.DiskInspection, overwrite bool) error {
+	content, err := d.host.ProbeDisk(ctx, disk.Identity)
+	if disk.State.Offline && errors.Is(err, errdefs.ErrUnknownContent) {
+		return fmt.Errorf("%w; the disk is offline, which may be why: bring it online first", err)
+	}
+	if err != nil || overwrite || disk.Layout.IsGPT() && content.IsGPT() {
+		return err
+	}
+	return content.Err()
 }
 
 // emptyStyle tells a blank disk from an initialized one. A layout without
@@ -99,41 +132,6 @@ func (d *Disk) emptyStyle(ctx context.Context, disk hostapi.DiskInspection) (hos
 		err = fmt.Errorf("%w: the partition table reads as MBR, the storage provider says style %d", errdefs.ErrUnknownContent, style)
 	}
 	return style, err
-}
-
-// checkContent lets only a disk pass that holds nothing but its own empty
-// table, or what the caller wants overwritten.
-func (d *Disk) checkContent(ctx context.Context, disk hostapi.DiskInspection, style hostapi.ProviderStyle, overwrite bool) error {
-	content, err := d.host.ProbeDisk(ctx, disk.Identity)
-	if disk.State.Offline && errors.Is(err, errdefs.ErrUnknownContent) {
-		return fmt.Errorf("%w; the disk is offline, which may be why: bring it online first", err)
-	}
-	if err != nil || overwrite {
-		return err
-	}
-	if style == hostapi.ProviderGPT && content.IsGPT() {
-		return nil
-	}
-	return content.Err()
-}
-
-// prepare brings the disk online and writable. What becomes visible then must
-// still be the same, empty disk.
-func (d *Disk) prepare(ctx context.Context, before hostapi.DiskInspection) error {
-	if before.State == (hostapi.DiskState{}) {
-		return nil
-	}
-	if err := d.host.BringOnline(ctx, before.Identity); err != nil {
-		return err
-	}
-	after, err := d.inspectSame(ctx, before.Identity)
-	if err != nil {
-		return err
-	}
-	if len(after.Layout.Entries()) > 0 || after.Layout.Style != before.Layout.Style {
-		return fmt.Errorf("%w: the partition table changed when the disk came online", errdefs.ErrUnknownContent)
-	}
-	return nil
 }
 
 // confirm reads the partition back.

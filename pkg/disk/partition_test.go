@@ -3,13 +3,17 @@
 package disk_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
@@ -298,4 +302,78 @@ func TestPartitionDisk_WithoutDeviceGUID(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantTable(t, node, "data", "GPT", "reserved", "basic data")
+}
+
+// offlineHost tells of an offline disk what Windows may tell of one: nothing.
+type offlineHost struct {
+	hostapi.HostAPI
+	hideTable, hideContent bool
+}
+
+func (h offlineHost) InspectDisk(ctx context.Context, number uint32) (hostapi.DiskInspection, error) {
+	disk, err := h.HostAPI.InspectDisk(ctx, number)
+	if disk.State.Offline && h.hideTable {
+		disk.Layout.Partitions = nil
+	}
+	return disk, err
+}
+
+func (h offlineHost) ProbeDisk(ctx context.Context, id hostapi.DiskIdentity) (hostapi.Content, error) {
+	if state, err := h.DiskState(ctx, id.Number); err != nil || state.Offline && h.hideContent {
+		return hostapi.Content{}, err
+	}
+	return h.HostAPI.ProbeDisk(ctx, id)
+}
+
+// Whether an offline disk tells its table and content is not documented: what it
+// told offline is not enough to initialise it.
+func TestPartitionDisk_LooksAgainOnceOnline(t *testing.T) {
+	t.Run("content", func(t *testing.T) {
+		node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) { d.Offline, d.Media = true, []simhost.Media{simhost.MediaLUKS} }))
+		d, _ := disk.New(offlineHost{HostAPI: node.Disk(), hideContent: true})
+		_, err := d.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: 1})
+		wantError(t, err, errdefs.ErrForeignContent, errdefs.FailedPrecondition)
+		wantTable(t, node, "data", "none")
+	})
+	t.Run("table", func(t *testing.T) {
+		node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) {
+			d.Offline, d.Style, d.Partitions = true, "gpt", []simhost.PartitionSpec{{Volume: &simhost.VolumeSpec{FileSystem: "NTFS"}}}
+		}))
+		before := table(t, node, "data")
+		d, _ := disk.New(offlineHost{HostAPI: node.Disk(), hideTable: true})
+		if _, err := d.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: 1}); err != nil {
+			t.Error(err)
+		}
+		wantTable(t, node, "data", before...)
+	})
+}
+
+// A probe that hangs holds no lock once its caller has left (design.md 4).
+func TestPartitionDisk_AbandonedProbeHoldsNoLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node, release := nodeWith(t, blank()), make(chan struct{})
+		node.OnCall(func(c simhost.Call, do func() error) error {
+			if c.Method == "Device.ReadAt" {
+				<-release
+			}
+			return do()
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		wantError(t, partition(ctx, node, 1), context.DeadlineExceeded, errdefs.DeadlineExceeded)
+
+		start := time.Now()
+		if err := diskWide["SetDiskState offline"](t.Context(), group(node), 1); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(start); took != 0 {
+			t.Errorf("going offline took %v", took)
+		}
+		wantError(t, partition(t.Context(), node, 1), errdefs.ErrResourceExhausted, errdefs.ResourceExhausted)
+		close(release)
+		synctest.Wait()
+		if err := partition(t.Context(), node, 1); err != nil {
+			t.Errorf("once it does not hang: %v", err)
+		}
+	})
 }
