@@ -68,8 +68,10 @@ type DiskInspection struct {
 
 // openDisk opens \\.\PhysicalDriveN.
 func (s *Storage) openDisk(number uint32, access win.Access) (win.Device, error) {
-	return s.host.Devices.Open(fmt.Sprintf(`\\.\PhysicalDrive%d`, number), access)
+	return s.host.Devices.Open(drivePath(number), access)
 }
+
+func drivePath(number uint32) string { return fmt.Sprintf(`\\.\PhysicalDrive%d`, number) }
 
 // onDisk runs a question on a handle that needs no access to the medium.
 func onDisk[T any](ctx context.Context, s *Storage, question string, number uint32, run func(win.Device) (T, error)) (T, error) {

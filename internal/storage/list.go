@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,17 +24,30 @@ type DiskDescription struct {
 	Path    string // its device interface path
 	BusType abi.BusType
 
-	// Vendor, Product and SerialNumber are with their blanks.
-	Vendor, Product, SerialNumber string
+	// Vendor, Product, Revision and SerialNumber are with their blanks.
+	Vendor, Product, Revision, SerialNumber string
 
 	Identifiers []abi.Identifier // page 83, all of them
 	Address     *abi.SCSIAddress // nil where the disk has none
 	NVMe        *abi.IdentifyNamespace
 
+	Size       int64  // in bytes
+	SectorSize uint32 // logical, in bytes
+	State      DiskState
+
 	// Err says what could not be read. What the disk's kind does not have is
 	// no error.
 	Err error
+
+	identified bool
 }
+
+// Identified reports whether the disk told all by which it can be found. Where
+// it did not, it may be the one that is looked for.
+func (disk DiskDescription) Identified() bool { return disk.identified }
+
+// Serial is the serial number without the blanks around it.
+func (disk DiskDescription) Serial() string { return strings.TrimSpace(disk.SerialNumber) }
 
 // describeBudget is how long one disk may hold up a list.
 const describeBudget = 5 * time.Second
@@ -98,23 +112,33 @@ func (s *Storage) describeInto(told *atomic.Pointer[DiskDescription]) (err error
 		return err
 	}
 	disk.Number = n.Number
-	for _, read := range []func(*DiskDescription, win.Device) error{
-		(*DiskDescription).readDescriptor, (*DiskDescription).readIdentifiers,
-		(*DiskDescription).readAddress, (*DiskDescription).readNVMe,
-	} {
-		sofar := disk // read may hang
-		told.Store(&sofar)
-		disk.Err = errors.Join(disk.Err, read(&disk, d))
-	}
-	told.Store(&disk)
+	disk.tell(d, func(sofar DiskDescription) { told.Store(&sofar) })
 	return nil
+}
+
+// tell reads all that the device behind a handle tells of itself, who it is
+// first. After each reply, as the next may hang, it hands over what there is.
+func (disk *DiskDescription) tell(d win.Device, sofar func(DiskDescription)) {
+	read := func(one func(*DiskDescription, win.Device) error) {
+		sofar(*disk)
+		disk.Err = errors.Join(disk.Err, one(disk, d))
+	}
+	read((*DiskDescription).readDescriptor)
+	read((*DiskDescription).readIdentifiers)
+	read((*DiskDescription).readAddress)
+	read((*DiskDescription).readNVMe)
+	disk.identified = disk.Err == nil
+	read((*DiskDescription).readSize)
+	read((*DiskDescription).readState)
+	sofar(*disk)
 }
 
 func (disk *DiskDescription) readDescriptor(d win.Device) error {
 	reply, err := property(d, abi.PropertyQuery{Property: abi.PropertyDevice}, propertySize)
 	about, err := decoded(reply, err, abi.DecodeDeviceDescriptor)
 	disk.BusType = about.BusType
-	disk.Vendor, disk.Product, disk.SerialNumber = abi.Text(about.Vendor), abi.Text(about.Product), abi.Text(about.Serial)
+	disk.Vendor, disk.Product = abi.Text(about.Vendor), abi.Text(about.Product)
+	disk.Revision, disk.SerialNumber = abi.Text(about.Revision), abi.Text(about.Serial)
 	return err
 }
 
@@ -139,14 +163,36 @@ func (disk *DiskDescription) readNVMe(d win.Device) error {
 	if disk.BusType != abi.BusTypeNVMe {
 		return nil
 	}
-	reply, err := property(d, abi.NVMeIdentify{CNS: abi.CNSNamespace}.Query(), abi.NVMeIdentifyReplySize)
+	data, err := nvmeIdentify(d, abi.CNSNamespace)
 	if unsupported(err) {
 		return nil
 	}
-	data, err := decoded(reply, err, abi.DecodeNVMeIdentifyReply)
 	namespace, err := decoded(data, err, abi.DecodeIdentifyNamespace)
 	if err == nil {
 		disk.NVMe = &namespace
+	}
+	return err
+}
+
+// nvmeIdentify is the data of an NVMe Identify command.
+func nvmeIdentify(d win.Device, about abi.CNS) ([]byte, error) {
+	reply, err := property(d, abi.NVMeIdentify{CNS: about}.Query(), abi.NVMeIdentifyReplySize)
+	return decoded(reply, err, abi.DecodeNVMeIdentifyReply)
+}
+
+func (disk *DiskDescription) readSize(d win.Device) error {
+	g, err := geometry(d)
+	if unsupported(err) {
+		return nil
+	}
+	disk.Size, disk.SectorSize = g.DiskSize, g.BytesPerSector
+	return err
+}
+
+func (disk *DiskDescription) readState(d win.Device) (err error) {
+	disk.State, err = diskState(d)
+	if unsupported(err) {
+		return nil
 	}
 	return err
 }

@@ -108,7 +108,7 @@ func (s *Storage) diskRow(ctx context.Context, d win.Device, id DiskIdentity) (w
 
 func (s *Storage) findDiskRow(ctx context.Context, number uint32) (wmi.Row, error) {
 	rows, err := s.wmi.Query(ctx, namespace, wmi.
-		Select("ObjectId", "Number", "Path", "Size", "PartitionStyle", "IsBoot", "IsSystem", "IsClustered").
+		Select("ObjectId", "Number", "Path", "Size", "PartitionStyle", "IsBoot", "IsSystem", "IsClustered", "Location", "UniqueId", "OfflineReason").
 		From(classDisk).Where(wmi.Eq("Number", number)))
 	return oneRow(rows, err)
 }

@@ -35,6 +35,7 @@ type Storage struct {
 	locks    *keylock.Table
 	paths    *hostpath.Paths
 	critical criticalCache
+	arrivals arrivals
 }
 
 // On is the storage of a host, the same for every caller. It asks nothing.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
@@ -36,18 +35,11 @@ func (d *Disk) FindDisk(ctx context.Context, m Matcher) (Description, error) {
 	return found, errdefs.Wrap(op, m.String(), err)
 }
 
-// How often WaitForDisk looks, how many looks are between two rescans, and how
-// long one rescan may hold it up.
-const (
-	lookInterval   = time.Second
-	looksPerRescan = 10
-	rescanBudget   = 10 * time.Second
-)
-
 // WaitForDisk is FindDisk for a disk that may not have arrived yet: where none
-// matches it rescans and looks again until ctx ends, at most 2 minutes if ctx
-// has no deadline. The error is then the context's and says what was found
-// last. Rescanning is no more than a help: its errors do not end the wait.
+// matches it rescans, and looks again when Windows tells of an arrival, or every
+// second where it tells of none, until ctx ends, at most 2 minutes if ctx has no
+// deadline. The error is then the context's and says what was found last.
+// Rescanning is no more than a help: its errors do not end the wait.
 func (d *Disk) WaitForDisk(ctx context.Context, m Matcher) (Description, error) {
 	const op = "disk.WaitForDisk"
 	if err := m.check(); err != nil {
@@ -55,8 +47,11 @@ func (d *Disk) WaitForDisk(ctx context.Context, m Matcher) (Description, error) 
 	}
 	ctx, cancel := blocking.WithBudget(ctx, blocking.ChangeBudget)
 	defer cancel()
+	arrived, stop := d.host.DiskArrivals(ctx)
+	defer stop()
+	w := wait{rescan: d.host.Rescan, arrived: arrived, soon: looksAtArrival}
 	var last error
-	for look := 0; ; look++ {
+	for {
 		found, err := d.find(ctx, m)
 		switch {
 		case err == nil:
@@ -64,23 +59,14 @@ func (d *Disk) WaitForDisk(ctx context.Context, m Matcher) (Description, error) 
 		case ctx.Err() != nil && last != nil: // err says no more than that
 		case !errors.Is(err, errdefs.ErrNotFound) && !errors.Is(err, errdefs.ErrUnavailable):
 			return found, errdefs.Wrap(op, m.String(), err)
-		case look%looksPerRescan == 0:
-			last = errors.Join(err, d.rescanBriefly(ctx))
 		default:
 			last = err
 		}
-		select {
-		case <-time.After(lookInterval):
-		case <-ctx.Done():
+		if w.next(ctx); ctx.Err() != nil {
+			last = errors.Join(last, w.rescanErr)
 			return found, errdefs.As(errdefs.KindOf(ctx.Err()), op, m.String(), fmt.Errorf("%w: %w", ctx.Err(), last))
 		}
 	}
-}
-
-func (d *Disk) rescanBriefly(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, rescanBudget)
-	defer cancel()
-	return d.host.Rescan(ctx)
 }
 
 // check refuses a matcher that could match anything or nothing.

@@ -8,11 +8,7 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
-	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 )
-
-// Description is what one disk tells of itself. Read-only.
-type Description = hostapi.DiskDescription
 
 // Matcher tells the disk that a driver looks for from all others, by one
 // platform's rule (windows-api.md 2.5). The zero value matches nothing. It is

@@ -22,6 +22,17 @@ type HostAPI interface {
 	// could not be read has NoNumber.
 	ListDisks(ctx context.Context) ([]DiskDescription, error)
 
+	// DescribeDisk describes one disk in full; what could not be read is in its
+	// Err and ProviderErr.
+	DescribeDisk(ctx context.Context, number uint32) (DiskDetails, error)
+
+	// SANPolicy is the host's policy for new disks.
+	SANPolicy(ctx context.Context) (SANPolicy, error)
+
+	// DiskArrivals tells, until stop, that disks have arrived: one value for
+	// any number of them. The channel is nil where Windows gives no notice.
+	DiskArrivals(ctx context.Context) (arrived <-chan struct{}, stop func())
+
 	// DiskSize is a disk's size in bytes.
 	DiskSize(ctx context.Context, number uint32) (int64, error)
 
@@ -72,6 +83,14 @@ type HostAPI interface {
 type (
 	// DiskDescription is what one disk tells of itself.
 	DiskDescription = storage.DiskDescription
+	// DiskDetails is all that a host tells of one disk.
+	DiskDetails = storage.DiskDetails
+	// ProviderDisk is a disk as the storage provider has it.
+	ProviderDisk = storage.ProviderDisk
+	// OfflineReason is why a disk is offline.
+	OfflineReason = storage.OfflineReason
+	// SANPolicy says which new disks stay offline.
+	SANPolicy = storage.SANPolicy
 	// DiskState are a disk's attributes.
 	DiskState = storage.DiskState
 	// DiskIdentity proves which disk a number names.
@@ -92,6 +111,20 @@ const (
 	ProviderRAW = storage.ProviderRAW
 	ProviderMBR = storage.ProviderMBR
 	ProviderGPT = storage.ProviderGPT
+)
+
+// Reasons of being offline.
+const (
+	OfflineByPolicy  = storage.OfflineByPolicy
+	OfflineCollision = storage.OfflineCollision
+)
+
+// SAN policies.
+const (
+	SANPolicyOnlineAll       = storage.SANPolicyOnlineAll
+	SANPolicyOfflineShared   = storage.SANPolicyOfflineShared
+	SANPolicyOfflineAll      = storage.SANPolicyOfflineAll
+	SANPolicyOfflineInternal = storage.SANPolicyOfflineInternal
 )
 
 // New is the host that the process runs on. It does nothing until it is asked;
