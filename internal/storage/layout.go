@@ -20,10 +20,10 @@ func layout(d win.Device) (Layout, error) {
 	return Layout{table}, err
 }
 
-// IsGPT and IsRAW tell the style; a disk that is neither is MBR.
+// IsGPT reports a GPT; a layout that is neither GPT nor RAW is MBR.
 func (l Layout) IsGPT() bool { return l.Style == abi.PartitionStyleGPT }
 
-// IsRAW: the disk has no partition table.
+// IsRAW reports that the disk has no partition table.
 func (l Layout) IsRAW() bool { return l.Style == abi.PartitionStyleRAW }
 
 // Entries are the partitions that somebody made, by offset: all but empty slots
@@ -99,7 +99,8 @@ func (l Layout) at(offset int64) (abi.Partition, bool) {
 }
 
 // end is where a partition could end on a disk of that geometry, in whole MiB:
-// before the next partition, the backup of the GPT, or what MBR can address. It
+// before the next partition, at the end of the extended partition around it, of
+// what MBR can address, or before the backup of the GPT. It
 // does not rest on the layout's UsableLength, which may be old after the disk
 // has grown (windows-api.md 7.11).
 func (l Layout) end(p abi.Partition, disk abi.DiskGeometry) int64 {
@@ -111,8 +112,11 @@ func (l Layout) end(p abi.Partition, disk abi.DiskGeometry) int64 {
 		end = disk.DiskSize - (entries+sector-1)/sector*sector - sector
 	}
 	for _, other := range l.Partitions {
-		if other.Length > 0 && other.Offset > p.Offset {
+		switch otherEnd := other.Offset + other.Length; {
+		case other.Length > 0 && other.Offset > p.Offset:
 			end = min(end, other.Offset)
+		case other.Offset < p.Offset && otherEnd > p.Offset:
+			end = min(end, otherEnd)
 		}
 	}
 	return end / align * align

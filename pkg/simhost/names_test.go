@@ -41,10 +41,14 @@ func TestCheckName(t *testing.T) {
 		{`a\b`, false},                    //
 		{"a:b", false},                    // a stream
 		{"a::$INDEX_ALLOCATION", false},   //
-		{"a<", false}, {"a>", false},      //
-		{`a"`, false}, {"a|", false}, //
-		{"a?", false}, {"a*", false}, //
-		{"a\x00", false}, {"\x1f", false}, //
+		{"a<", false},
+		{"a>", false}, //
+		{`a"`, false},
+		{"a|", false}, //
+		{"a?", false},
+		{"a*", false}, //
+		{"a\x00", false},
+		{"\x1f", false}, //
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

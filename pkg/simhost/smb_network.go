@@ -104,7 +104,8 @@ func (n *Node) SMBMappings() []SMBMapping {
 	list := make([]SMBMapping, len(n.smb.mappings))
 	for i, m := range n.smb.mappings {
 		list[i] = SMBMapping{
-			m.localPath, m.remotePath, SMBCredential{m.credential.user, m.credential.password},
+			m.localPath, m.remotePath,
+			SMBCredential{m.credential.user, m.credential.password},
 			m.credential.own, m.status, m.privacy, m.integrity, m.persistent,
 		}
 	}

@@ -117,10 +117,10 @@ func TestSwitch_Devices(t *testing.T) {
 		name     string
 		switches Switches
 		do       func(l lab) error
-		want     error
+		want     win.Errno // 0 for none
 	}{
 		{"attributes, version 40", Switches{AttributesVersion16: true}, setVersion(40), win.ERROR_INVALID_PARAMETER},
-		{"attributes, version 16", Switches{AttributesVersion16: true}, setVersion(16), nil},
+		{"attributes, version 16", Switches{AttributesVersion16: true}, setVersion(16), 0},
 		{"grow", Switches{GrowPartitionRefused: true}, func(l lab) error {
 			l.must(l.GrowDisk("data", 2*GiB))
 			d := l.drive(1, readWrite)
@@ -137,7 +137,7 @@ func TestSwitch_Devices(t *testing.T) {
 		{"SCSI address", Switches{NVMeWithoutAddress: true}, func(l lab) error {
 			_, err := l.drive(1, win.NoAccess).Control(abi.IOCTL_SCSI_GET_ADDRESS, nil, make([]byte, 64))
 			return err
-		}, nil},
+		}, 0},
 		{"volume of an offline disk", Switches{OfflineVolumeNotReady: true}, func(l lab) error {
 			set(l.T, l.drive(1, readWrite), 1, 1)
 			_, err := l.Host().Devices.Open(`\\?\Volume{`+l.only("data").id.String()+`}`, win.NoAccess)
@@ -156,11 +156,11 @@ func TestSwitch_Devices(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newLab(t, tt.switches, data("data"), nvme)
 			err := tt.do(l)
-			if tt.want == nil {
+			if tt.want == 0 {
 				l.must(err)
 				return
 			}
-			wantCode(t, err, tt.want.(win.Errno))
+			wantCode(t, err, tt.want)
 		})
 	}
 }

@@ -85,7 +85,8 @@ func TestListVolumesOnDisk(t *testing.T) {
 		{"only a reserved partition", onDisk("data", gptDisk("data", simhost.GiB)), dataDisk, 0, []string{}},
 		{
 			"MBR", mbr("mbr", sized(dataPartition(dataID, "NTFS"), "0x07"), sized(simhost.PartitionSpec{}, "0x83"), sized(dataPartition(deadID, "FAT32"), "0x0c"), sized(simhost.PartitionSpec{}, "0x27")),
-			dataDisk, 0, []string{dataID, deadID},
+			dataDisk, 0,
+			[]string{dataID, deadID},
 		},
 		{"superfloppy", mbr("superfloppy", dataPartition(dataID, "NTFS")), dataDisk, 0, []string{dataID}},
 	} {

@@ -88,6 +88,7 @@ func (f fakeService) DelayedStart() (bool, error) { return true, f.answer() }
 func (f fakeService) Status() (win.ServiceStatus, error) {
 	return win.ServiceStatus{State: 4}, f.answer()
 }
+
 func (f fakeService) Dependents(uint32) ([]win.DependentService, error) {
 	return []win.DependentService{{Name: "service"}}, f.answer()
 }
