@@ -40,6 +40,8 @@ const (
 	MethodsAtOnce Capability = "WMI methods called at the same time"
 	// Dependents: EnumDependentServicesW lists none.
 	Dependents Capability = "lists of dependent services"
+	// LogonSessions: LogonUserW hands out a handle that is none.
+	LogonSessions Capability = "logon sessions"
 	// Arrivals: CM_Register_Notification is not implemented.
 	Arrivals Capability = "notices of arriving devices"
 )
@@ -54,6 +56,12 @@ func UnknownControlCode() win.Errno {
 // directory that is not there.
 func MissingMountPoint() win.Errno {
 	return choose(win.ERROR_FILE_NOT_FOUND, win.ERROR_NOT_A_REPARSE_POINT)
+}
+
+// UnknownServer is what opening a path on a file server answers that is not
+// there.
+func UnknownServer() win.Errno {
+	return choose(win.ERROR_BAD_NETPATH, win.ERROR_PATH_NOT_FOUND)
 }
 
 // ControlWhilePending is what ControlService answers for a service that starts.
