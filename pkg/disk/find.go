@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
@@ -22,14 +21,15 @@ func (d *Disk) ListDisks(ctx context.Context) ([]Description, error) {
 // FindDisk is the one disk that matches. None is ErrNotFound, or ErrUnavailable
 // where a disk did not tell all of itself, because that may be the one. Several
 // are ErrFailedPrecondition: none of them is picked. A matcher without a value
-// is ErrInvalidArgument.
+// is ErrInvalidArgument. Each of these errors lists the disks that came into
+// question.
 //
 // The number lasts only while the disk is attached, so look again rather than
 // keep it.
 func (d *Disk) FindDisk(ctx context.Context, m Matcher) (Description, error) {
 	const op = "disk.FindDisk"
-	if err := m.check(); err != nil {
-		return Description{}, errdefs.Wrap(op, m.String(), err)
+	if m.empty() {
+		return Description{}, errdefs.Wrap(op, m.String(), d.noValue(ctx))
 	}
 	found, err := d.find(ctx, m)
 	return found, errdefs.Wrap(op, m.String(), err)
@@ -42,8 +42,8 @@ func (d *Disk) FindDisk(ctx context.Context, m Matcher) (Description, error) {
 // Rescanning is no more than a help: its errors do not end the wait.
 func (d *Disk) WaitForDisk(ctx context.Context, m Matcher) (Description, error) {
 	const op = "disk.WaitForDisk"
-	if err := m.check(); err != nil {
-		return Description{}, errdefs.Wrap(op, m.String(), err)
+	if m.empty() {
+		return Description{}, errdefs.Wrap(op, m.String(), d.noValue(ctx))
 	}
 	ctx, cancel := blocking.WithBudget(ctx, blocking.ChangeBudget)
 	defer cancel()
@@ -69,12 +69,17 @@ func (d *Disk) WaitForDisk(ctx context.Context, m Matcher) (Description, error) 
 	}
 }
 
-// check refuses a matcher that could match anything or nothing.
-func (m Matcher) check() error {
-	if m.empty || m.matches == nil {
-		return fmt.Errorf("%w: the matcher has no value to look for", errdefs.ErrInvalidArgument)
+// empty reports that the matcher has no value to look for, and so could match
+// anything.
+func (m Matcher) empty() bool { return m.want == "" || m.matches == nil }
+
+// noValue is the error of an empty matcher.
+func (d *Disk) noValue(ctx context.Context) error {
+	disks, err := d.host.ListDisks(ctx)
+	if err != nil {
+		return errdefs.New(errdefs.InvalidArgument, "", "", "the matcher has no value to look for, and the disks cannot be listed: %w", err)
 	}
-	return nil
+	return fmt.Errorf("%w: the matcher has no value to look for; there are %s", errdefs.ErrInvalidArgument, candidates(disks))
 }
 
 // find is FindDisk without the checks of its argument.
@@ -97,18 +102,9 @@ func (d *Disk) find(ctx context.Context, m Matcher) (Description, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return Description{}, fmt.Errorf("%w: several disks match: %s", errdefs.ErrFailedPrecondition, names(found))
+		return Description{}, fmt.Errorf("%w: %d disks match: %s", errdefs.ErrFailedPrecondition, len(found), candidates(found))
 	case len(unread) > 0:
 		return Description{}, fmt.Errorf("%w: no disk matches, but not all could be read: %w", errdefs.ErrUnavailable, errors.Join(unread...))
 	}
-	return Description{}, fmt.Errorf("%w: no disk matches", errdefs.ErrNotFound)
-}
-
-// names lists disks for an error.
-func names(disks []Description) string {
-	all := make([]string, len(disks))
-	for i, disk := range disks {
-		all[i] = fmt.Sprintf("%s at %s", subject(disk.Number), disk.Path)
-	}
-	return strings.Join(all, ", ")
+	return Description{}, fmt.Errorf("%w: no disk matches; there are %s", errdefs.ErrNotFound, candidates(disks))
 }

@@ -15,7 +15,7 @@ import (
 // safe for concurrent use.
 type Matcher struct {
 	rule    string // for people: page 83 "6000c29…"
-	empty   bool   // there is nothing to look for
+	want    string // what is looked for; "": nothing
 	matches func(Description) bool
 }
 
@@ -24,14 +24,14 @@ func (m Matcher) String() string { return m.rule }
 
 // matching is a Matcher by a rule and what is left of the value to look for.
 func matching(rule, want string, matches func(Description) bool) Matcher {
-	return Matcher{rule: fmt.Sprintf("%s %q", rule, want), empty: want == "", matches: matches}
+	return Matcher{rule: fmt.Sprintf("%s %q", rule, want), want: want, matches: matches}
 }
 
 // MatchSerial matches the serial number exactly, but for blanks around it.
 func MatchSerial(serial string) Matcher {
 	want := strings.TrimSpace(serial)
 	return matching("serial number", want, func(d Description) bool {
-		return strings.TrimSpace(d.SerialNumber) == want
+		return d.Serial() == want
 	})
 }
 
@@ -51,6 +51,9 @@ func MatchEBS(volumeID string) Matcher {
 // for blanks around it. vSphere names a disk so: by its UUID.
 func MatchPage83(id string) Matcher {
 	want, digits := strings.TrimSpace(id), hexDigits(id)
+	if digits == "" { // dashes alone
+		want = ""
+	}
 	return matching("page 83", want, func(d Description) bool {
 		for _, i := range d.Identifiers {
 			if i.Association != abi.AssociationDevice {

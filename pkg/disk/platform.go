@@ -135,6 +135,6 @@ func MatchVirtIO(id string) Matcher {
 	want := strings.TrimSpace(id)
 	want = want[:min(len(want), room)]
 	return matching("virtio serial number", want, func(d Description) bool {
-		return strings.TrimSpace(d.Product) == "VirtIO" && strings.TrimSpace(d.SerialNumber) == want
+		return strings.TrimSpace(d.Product) == "VirtIO" && d.Serial() == want
 	})
 }
