@@ -30,7 +30,7 @@ func TestDisks(t *testing.T) {
 	shipped(t, func(t *testing.T, name string) {
 		node := named(t, name)
 		l := start(t, node)
-		near, far := l.Host().Devices, node.Host().Devices
+		near, far := near(l).Devices, node.Host().Devices
 		want, err := far.Interfaces(abi.GUID_DEVINTERFACE_DISK)
 		if err != nil {
 			t.Fatal(err)

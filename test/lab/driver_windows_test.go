@@ -95,7 +95,7 @@ func TestHeldRequests(t *testing.T) {
 // A device that is gone is not found any more; one that comes back is.
 func TestRemoval(t *testing.T) {
 	node := named(t, simhost.Names()[0])
-	devices := start(t, node).Host().Devices
+	devices := near(start(t, node)).Devices
 	name := node.Disks()[1]
 	for range 2 {
 		if d, err := devices.Open(`\\.\PhysicalDrive1`, win.NoAccess); !errors.Is(err, win.ERROR_FILE_NOT_FOUND) {
@@ -128,7 +128,7 @@ func TestRemoval(t *testing.T) {
 // node for what has no code.
 func TestAccess(t *testing.T) {
 	node := named(t, simhost.Names()[0])
-	devices := start(t, node).Host().Devices
+	devices := near(start(t, node)).Devices
 	for _, tt := range []struct {
 		name   string
 		access win.Access // the least

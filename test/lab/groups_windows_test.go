@@ -29,6 +29,14 @@ func TestGroups(t *testing.T) {
 				if err := got.lab.Settle(); err != nil {
 					t.Error(err)
 				}
+				for _, o := range got.lab.Openings() {
+					if o.Surplus() != 0 {
+						t.Errorf("%s was opened with %#x, of which %#x was not needed", o.Path, o.Asked, o.Surplus())
+					}
+				}
+				if n := outstanding(got.lab); n != 0 {
+					t.Errorf("%d COM references, strings and variants are left", n)
+				}
 			})
 		})
 	}

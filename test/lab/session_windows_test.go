@@ -62,7 +62,7 @@ func through(t *testing.T, name string) *session {
 	t.Helper()
 	node := named(t, name)
 	l := hooked(t, node)
-	s := newSession(t, node, l.Host())
+	s := newSession(t, node, near(l))
 	s.lab = l
 	return s
 }

@@ -33,7 +33,7 @@ func TestWMI(t *testing.T) {
 	shipped(t, func(t *testing.T, name string) {
 		node, twin := named(t, name), named(t, name)
 		l := start(t, node)
-		same(t, wmiSaid(t, twin.Host().WMI), wmiSaid(t, l.Host().WMI))
+		same(t, wmiSaid(t, twin.Host().WMI), wmiSaid(t, near(l).WMI))
 		if n := l.References(); n != 0 {
 			t.Errorf("%d references to COM objects are left", n)
 		}
@@ -126,7 +126,7 @@ func invoke(s win.Session, class, path, method string, in []win.Param) (win.Row,
 func TestWMI_SlowAndDead(t *testing.T) {
 	node := named(t, simhost.Names()[0])
 	l := start(t, node)
-	w := l.Host().WMI
+	w := near(l).WMI
 	entered(t, w, func() {
 		s, err := w.Connect(storage)
 		if err != nil {

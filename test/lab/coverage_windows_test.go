@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"sync"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/lab"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/intercept"
+)
+
+// notCarried says why a method of the boundary is not called through the lab. An
+// interface stands for all of its methods.
+var notCarried = map[string]string{
+	"System":         "Wine has its own registry, firmware and directories: internal/win/native tests it there",
+	"Services":       "Wine has its own services: internal/win/native tests it with real ones",
+	"Service":        "as Services",
+	"Logons":         "Wine has no logon sessions; the node tells of its own",
+	"Arrivals":       "Wine announces no devices",
+	"WMI.Leave":      "not counted as a call; WMI workers that end without it are the node's violations",
+	"Device.Close":   "not counted as a call; handles of the node that stay open fail each test",
+	"File.Close":     "as Device.Close",
+	"Session.Close":  "not counted as a call; references to COM objects that stay fail each test",
+	"Rows.Close":     "as Session.Close",
+	"Call.Close":     "as Session.Close",
+	"Service.Close":  "as Services",
+	"Services.Close": "as Services",
+}
+
+// carried are the boundary methods that went through the lab in this run.
+var carried sync.Map
+
+// near is the host of a lab, whose calls are noted.
+func near(l *lab.Lab) *win.Host {
+	return intercept.Host(l.Host(), func(c intercept.Call, do func() error) error {
+		carried.Store(c.Method, true)
+		return do()
+	})
+}
+
+// A whole run has called every method that [notCarried] does not name, and none
+// that it does.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	whole := flag.Lookup("test.run").Value.String() == "" && os.Getenv("LAB_FILES") != ""
+	if code == 0 && whole && !covered() {
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func covered() bool {
+	methods := map[string]string{} // interface by method
+	collect(reflect.TypeFor[*win.Host]().Elem(), methods)
+	good := len(methods) > 35
+	for method, of := range methods {
+		_, called := carried.Load(method)
+		_, listed := notCarried[method]
+		_, wholeListed := notCarried[of]
+		if called == (listed || wholeListed) {
+			fmt.Printf("FAIL: %s: called through the lab %t, listed as not carried %t\n", method, called, listed || wholeListed)
+			good = false
+		}
+	}
+	for name := range notCarried {
+		known := false
+		for method, of := range methods {
+			known = known || name == method || name == of
+		}
+		if !known {
+			fmt.Printf("FAIL: %s is listed and not in the boundary\n", name)
+			good = false
+		}
+	}
+	return good
+}
+
+// collect finds the methods of the interfaces in t, and of those that they hand
+// out.
+func collect(t reflect.Type, methods map[string]string) {
+	switch {
+	case t.Kind() == reflect.Struct && t == reflect.TypeFor[win.Host]():
+		for i := range t.NumField() {
+			if t.Field(i).IsExported() {
+				collect(t.Field(i).Type, methods)
+			}
+		}
+	case t.Kind() == reflect.Interface && t.PkgPath() == reflect.TypeFor[win.Host]().PkgPath():
+		for i := range t.NumMethod() {
+			name := t.Name() + "." + t.Method(i).Name
+			if _, known := methods[name]; known {
+				continue
+			}
+			methods[name] = t.Name()
+			for out := range t.Method(i).Type.NumOut() {
+				collect(t.Method(i).Type.Out(out), methods)
+			}
+		}
+	}
+}
