@@ -25,6 +25,7 @@ func (n *Node) Reboot() {
 		(*Node).rebootDisks,
 		(*Node).rebootSMB,
 		(*Node).rebootISCSI,
+		(*Node).rebootServices,
 	} {
 		restart(n)
 	}

@@ -222,6 +222,22 @@ func (n *Node) SetServiceState(name, state string) error {
 	return nil
 }
 
+// rebootServices stops all services and starts those that Windows starts by
+// itself.
+func (n *Node) rebootServices() {
+	now := time.Now()
+	order := n.startOrder()
+	for _, s := range order {
+		s.enter(win.SERVICE_STOPPED, now)
+		s.waiting, s.exit = false, uint32(win.ERROR_SERVICE_NEVER_STARTED)
+	}
+	for _, s := range order {
+		if s.startType < win.SERVICE_DEMAND_START && !s.active() {
+			_ = n.startService(s, now) // one that cannot start stays stopped
+		}
+	}
+}
+
 // sortedServices are the services by name, as they are now.
 func (n *Node) sortedServices() []*service {
 	now := time.Now()

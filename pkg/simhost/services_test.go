@@ -255,6 +255,28 @@ func TestServices_Unstoppable(t *testing.T) {
 	}
 }
 
+// What Windows starts by itself runs again after a reboot, in its order, and
+// nothing else does.
+func TestServices_Reboot(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		takes := TransitionSpec{Takes: Duration(2 * time.Second)}
+		l := serviceLab(t, Switches{},
+			ServiceSpec{Name: "A", Starting: takes},
+			ServiceSpec{Name: "B", Start: "auto", State: "stopped", Starting: takes, DependsOn: []string{"A"}},
+			ServiceSpec{Name: "C", Start: "delayed", StartCode: 1069},
+			ServiceSpec{Name: "D", State: "paused"},
+		)
+		l.Reboot()
+		time.Sleep(3 * time.Second)
+		l.wantState(l.service("A", anyService), win.SERVICE_RUNNING, 0, 0)
+		l.wantState(l.service("B", anyService), win.SERVICE_START_PENDING, 0, 0)
+		l.wantState(l.service("C", anyService), win.SERVICE_STOPPED, 0, 1077)
+		l.wantState(l.service("D", anyService), win.SERVICE_STOPPED, 0, 1077)
+		l.wantState(l.service("MSiSCSI", anyService), win.SERVICE_STOPPED, 0, 1077)
+		l.wantState(l.service("RpcSs", win.ServiceQueryStatus), win.SERVICE_RUNNING, 0, 0)
+	})
+}
+
 func TestSetServiceState(t *testing.T) {
 	l := serviceLab(t, Switches{})
 	before := l.Snapshot()
