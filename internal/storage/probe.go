@@ -118,8 +118,9 @@ type signature struct {
 	found   func(*probed) bool
 }
 
-// Sources: the on-disk formats as their projects document them; Windows' own
-// from the NTFS, exFAT and GPT specifications and windows-api.md 5.
+// Sources: the on-disk formats as their projects document them and libblkid
+// looks for them; Windows' own from the NTFS, exFAT and GPT specifications and
+// windows-api.md 5.
 var signatures = []signature{
 	{"LUKS", false, func(p *probed) bool {
 		return p.has(0, "LUKS\xba\xbe") || anyAt(p, "SKUL\xba\xbe", 0x4000, 0x8000, 0x10000, 0x20000, 0x40000, 0x80000, 0x100000)
@@ -134,13 +135,22 @@ var signatures = []signature{
 	}},
 	{"ZFS", false, hasZFS},
 	{"Linux software RAID", false, hasMD},
-	{"bcache", false, func(p *probed) bool {
-		return p.has(4096+24, "\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81")
-	}},
-	{"VMFS", false, func(p *probed) bool { return p.le32(1<<20) == 0xc001d00d }},
-	{"btrfs", false, func(p *probed) bool { return p.has(64<<10+64, "_BHRfS_M") }},
-	{"XFS", false, func(p *probed) bool { return p.has(0, "XFSB") }},
-	{"ext2, ext3 or ext4", false, func(p *probed) bool { return p.has(1024+56, "\x53\xef") }},
+	{"bcache", false, magic("\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81", 4096+24)},
+	{"Ceph BlueStore", false, magic("bluestore block device", 0)},
+	{"VMFS", false, magic("\x0d\xd0\x01\xc0", 1<<20)},
+	{"btrfs", false, magic("_BHRfS_M", 64<<10+64)},
+	{"XFS", false, magic("XFSB", 0)},
+	{"ext2, ext3 or ext4", false, magic("\x53\xef", 1024+56)},
+	{"F2FS", false, magic("\x10\x20\xf5\xf2", 1024)},
+	{"EROFS", false, magic("\xe2\xe1\xf5\xe0", 1024)},
+	{"SquashFS", false, magic("hsqs", 0)},
+	{"JFS", false, magic("JFS1", 32<<10)},
+	{"ReiserFS", false, magic("ReIsEr", 8<<10+52, 64<<10+52)},
+	{"GFS2", false, magic("\x01\x16\x19\x70", 64<<10)},
+	{"OCFS2", false, magic("OCFSV2", 1<<10, 2<<10, 4<<10, 8<<10)},
+	{"APFS", false, magic("NXSB", 32)},
+	{"HFS+", false, magic("H+\x00\x04", 1024)},
+	{"ISO 9660", false, magic("CD001", 32<<10+1)},
 	{"Linux swap", false, func(p *probed) bool {
 		for _, page := range []int64{4 << 10, 8 << 10, 16 << 10, 64 << 10} {
 			if anyAt(p, "SWAPSPACE2", page-10) || anyAt(p, "SWAP-SPACE", page-10) {
@@ -152,8 +162,8 @@ var signatures = []signature{
 	{"BitLocker", true, func(p *probed) bool {
 		return p.has(3, "-FVE-FS-") || p.has(3, "MSWIN4.1") && p.has(424, bitLockerToGo)
 	}},
-	{"ReFS", true, func(p *probed) bool { return p.has(3, "ReFS\x00\x00\x00\x00") }},
-	{"exFAT", true, func(p *probed) bool { return p.has(3, "EXFAT   ") }},
+	{"ReFS", true, magic("ReFS\x00\x00\x00\x00", 3)},
+	{"exFAT", true, magic("EXFAT   ", 3)},
 	{"NTFS", true, hasNTFS},
 	{"FAT", true, func(p *probed) bool {
 		return p.has(510, "\x55\xaa") && (p.has(54, "FAT12   ") || p.has(54, "FAT16   ") || p.has(82, "FAT32   "))
@@ -173,9 +183,14 @@ const gptTable = "a GPT partition table"
 // The BitLocker To Go identifier in its discovery volume's boot sector.
 const bitLockerToGo = "\x3b\xd6\x67\x49\x29\x2e\xd8\x4a\x83\x99\xf6\xa3\x39\xe3\xd0\x01"
 
-func anyAt(p *probed, magic string, offsets ...int64) bool {
+// magic is a signature at any of some places.
+func magic(text string, offsets ...int64) func(*probed) bool {
+	return func(p *probed) bool { return anyAt(p, text, offsets...) }
+}
+
+func anyAt(p *probed, text string, offsets ...int64) bool {
 	for _, at := range offsets {
-		if p.has(at, magic) {
+		if p.has(at, text) {
 			return true
 		}
 	}
@@ -224,11 +239,11 @@ func hasZFS(p *probed) bool {
 
 // hasMD looks where the four superblock versions of Linux md stand.
 func hasMD(p *probed) bool {
-	const magic = 0xa92b4efc
+	const native, swapped = 0xa92b4efc, 0xfc4e2ba9
 	v10 := (p.size/512 - 16) &^ 7 * 512
 	v090 := p.size&^(64<<10-1) - 64<<10
 	for _, at := range []int64{0, 4096, v10, v090} {
-		if at >= 0 && (p.le32(at) == magic || p.le32(at) == 0xfc4e2ba9) {
+		if at >= 0 && (p.le32(at) == native || p.le32(at) == swapped) {
 			return true
 		}
 	}
