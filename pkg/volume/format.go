@@ -24,18 +24,29 @@ func (v *Volume) IsVolumeFormatted(ctx context.Context, req *IsVolumeFormattedRe
 	if err != nil {
 		return resp, err
 	}
-	fileSystem, err := v.host.FileSystem(ctx, id)
-	if err != nil {
-		return resp, errdefs.Wrap(op, req.VolumeID, err)
-	}
-	if resp.Formatted = fileSystem != ""; resp.Formatted {
-		return resp, nil
+	resp.Formatted, err = v.isFormatted(ctx, id)
+	return resp, errdefs.Wrap(op, req.VolumeID, err)
+}
+
+func (v *Volume) isFormatted(ctx context.Context, id hostapi.VolumeID) (bool, error) {
+	if is, err := v.isMounted(ctx, id); is || err != nil {
+		return is, err
 	}
 	content, err := v.host.ProbeVolume(ctx, id)
-	if err == nil {
-		err = content.Err()
+	if err != nil || content.Clean() {
+		return false, err
 	}
-	return resp, errdefs.Wrap(op, req.VolumeID, err)
+	// It may have been formatted since Windows called it RAW.
+	if is, err := v.isMounted(ctx, id); is || err != nil {
+		return is, err
+	}
+	return false, content.Err()
+}
+
+// isMounted: Windows knows the volume's file system.
+func (v *Volume) isMounted(ctx context.Context, id hostapi.VolumeID) (bool, error) {
+	fileSystem, err := v.host.FileSystem(ctx, id)
+	return fileSystem != "", err
 }
 
 // FormatVolume formats a volume with NTFS, quickly, with the default allocation
@@ -73,11 +84,10 @@ func (v *Volume) FormatVolume(ctx context.Context, req *FormatVolumeRequest) (*F
 
 // format needs the locks.
 func (v *Volume) format(ctx context.Context, id hostapi.VolumeID, on []hostapi.Extent, overwrite bool) error {
-	fileSystem, err := v.host.FileSystem(ctx, id)
+	mounted, err := v.isMounted(ctx, id)
 	if err != nil {
 		return err
 	}
-	mounted := fileSystem != ""
 	if !mounted {
 		content, err := v.host.ProbeVolume(ctx, id)
 		if err != nil {

@@ -68,6 +68,29 @@ func TestIsVolumeFormatted(t *testing.T) {
 	})
 }
 
+// A volume that another process formats between the two questions is formatted,
+// and not damaged.
+func TestIsVolumeFormatted_Meanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		another := &site{T: t, node: s.node}
+		another.over(s.node.Host().Mounts)
+		var asked atomic.Bool
+		s.node.OnCall(func(c simhost.Call, do func() error) error {
+			err := do()
+			if c.Method == "Mounts.Information" && !asked.Swap(true) {
+				if err := another.format(rawID); err != nil {
+					t.Error(err)
+				}
+			}
+			return err
+		})
+		if is, err := s.formatted(rawID); err != nil || !is {
+			t.Errorf("%v, %v", is, err)
+		}
+	})
+}
+
 // Windows may name no file system and call that a success.
 func TestIsVolumeFormatted_Nameless(t *testing.T) {
 	for _, name := range []string{"", "RAW"} {
