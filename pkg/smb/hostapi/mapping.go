@@ -65,8 +65,11 @@ func (h *host) Mapping(ctx context.Context, share winpath.Share) (Mapping, error
 	if errors.Is(err, win.WBEM_E_PROVIDER_NOT_CAPABLE) || errors.Is(err, win.WBEM_E_NOT_SUPPORTED) {
 		return h.queried(ctx, share)
 	}
+	if err = windowsCode(err); isGone(err) {
+		return Mapping{}, notMapped(share, err)
+	}
 	if err != nil {
-		return Mapping{}, windowsCode(err)
+		return Mapping{}, err
 	}
 	return mapping(row, path)
 }
@@ -87,7 +90,11 @@ func (h *host) queried(ctx context.Context, share winpath.Share) (Mapping, error
 			return m, nil
 		}
 	}
-	return Mapping{}, errdefs.New(errdefs.NotFound, "mapping", share.String(), "not mapped")
+	return Mapping{}, notMapped(share, errdefs.ErrNotFound)
+}
+
+func notMapped(share winpath.Share, err error) error {
+	return errdefs.As(errdefs.NotFound, "mapping", share.String(), fmt.Errorf("the share is not mapped: %w", err))
 }
 
 func (h *host) Mappings(ctx context.Context) ([]Mapping, error) {
@@ -197,6 +204,18 @@ func windowsCode(err error) error {
 	if kind, _ := p.Info["error_Type"].(string); !ok || code == 0 || kind != "Windows System Error" {
 		return err
 	}
-	known := win.Errno(code)
-	return errdefs.As(errdefs.KindOf(known), "", "", fmt.Errorf("%w: %w", known, err))
+	known := &coded{win.Errno(code), err}
+	return errdefs.As(errdefs.KindOf(known.code), "", "", known)
 }
+
+// coded is a failed call by the code that matters.
+type coded struct {
+	code  win.Errno
+	cause error
+}
+
+func (e *coded) Error() string {
+	return fmt.Sprintf("%v (%s)", e.code, errdefs.Native{Facility: errdefs.Win32, Code: uint32(e.code)})
+}
+
+func (e *coded) Unwrap() []error { return []error{e.code, e.cause} }

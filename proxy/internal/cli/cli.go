@@ -47,7 +47,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return a.report(root.ExecuteContext(ctx))
 }
 
-const rootHelp = `csi-proxy asks and changes a Windows node's disks, volumes, paths and services,
+const rootHelp = `csi-proxy asks and changes a Windows node's disks, volumes, paths, shares and services,
 as CSI drivers do, and needs no Windows to show how:
 
   csi-proxy demo                          one disk of each known platform, from attach to detach
@@ -110,6 +110,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.group("disk", "Disks: what is attached, online, offline, partitioned", diskVerbs()),
 		a.group("volume", "Volumes: format, mount, measure, grow", volumeVerbs()),
 		a.group("filesystem", "Paths: directories and links", filesystemVerbs(), "fs"),
+		a.group("smb", "Shares of file servers: map, unmap, list", smbVerbs()),
 		a.group("system", "The machine's serial number, and services: start and stop", systemVerbs()),
 		a.demoCommand(),
 		a.versionCommand(),

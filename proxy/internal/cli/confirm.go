@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
@@ -65,6 +66,7 @@ func askBefore(h *host, confirm ask) *host {
 	asking.disk = askingDisk{h.disk, confirm}
 	asking.volume = askingVolume{h.volume, confirm}
 	asking.filesystem = askingFilesystem{h.filesystem, confirm}
+	asking.smb = askingSMB{h.smb, confirm}
 	asking.system = askingSystem{h.system, confirm}
 	return &asking
 }
@@ -156,6 +158,29 @@ func (f askingFilesystem) CreateSymlink(ctx context.Context, req *filesystem.Cre
 		return &filesystem.CreateSymlinkResponse{}, err
 	}
 	return f.Interface.CreateSymlink(ctx, req)
+}
+
+type askingSMB struct {
+	smbGroup
+	confirm ask
+}
+
+func (s askingSMB) NewSMBGlobalMapping(ctx context.Context, req *smb.NewSMBGlobalMappingRequest) (*smb.NewSMBGlobalMappingResponse, error) {
+	link := ""
+	if req.LocalPath != "" {
+		link = " and make " + req.LocalPath + " a link to it"
+	}
+	if err := s.confirm(ctx, "map %s%s", req.RemotePath, link); err != nil {
+		return &smb.NewSMBGlobalMappingResponse{}, err
+	}
+	return s.smbGroup.NewSMBGlobalMapping(ctx, req)
+}
+
+func (s askingSMB) RemoveSMBGlobalMapping(ctx context.Context, req *smb.RemoveSMBGlobalMappingRequest) (*smb.RemoveSMBGlobalMappingResponse, error) {
+	if err := s.confirm(ctx, "unmap %s for all who use it", req.RemotePath); err != nil {
+		return &smb.RemoveSMBGlobalMappingResponse{}, err
+	}
+	return s.smbGroup.RemoveSMBGlobalMapping(ctx, req)
 }
 
 type askingSystem struct {

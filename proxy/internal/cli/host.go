@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"runtime"
 	"slices"
@@ -16,6 +17,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
+	smbapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/smb/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	systemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/system/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
@@ -27,10 +30,13 @@ type host struct {
 	disk       disk.Interface
 	volume     volume.Interface
 	filesystem filesystem.Interface
+	smb        smbGroup
 	system     system.Interface
 
 	// sim is the node behind it, nil for a real host.
 	sim *simulation
+	// in is where a password may be read from.
+	in io.Reader
 	// warn tells the user of an error that does not end the command.
 	warn func(error)
 }
@@ -72,7 +78,7 @@ func localHost() (*host, error) {
 	if runtime.GOOS != "windows" {
 		return nil, errNotWindows
 	}
-	return newHost(hostAPIs{diskapi.New(), volumeapi.New(), filesystemapi.New(), systemapi.New()})
+	return newHost(hostAPIs{diskapi.New(), volumeapi.New(), filesystemapi.New(), smbapi.New(), systemapi.New()})
 }
 
 // simulatedHost is a node that comes with csi-proxy, or one described in a file.
@@ -89,7 +95,7 @@ func simulatedHost(name string) (*host, error) {
 }
 
 func hostOf(node *simhost.Node) (*host, error) {
-	h, err := newHost(hostAPIs{node.Disk(), node.Volume(), node.Filesystem(), node.System()})
+	h, err := newHost(hostAPIs{node.Disk(), node.Volume(), node.Filesystem(), node.SMB(), node.System()})
 	h.sim = &simulation{node: node, before: node.Snapshot()}
 	return h, err
 }
@@ -129,6 +135,7 @@ type hostAPIs struct {
 	disk       diskapi.HostAPI
 	volume     volumeapi.HostAPI
 	filesystem filesystemapi.HostAPI
+	smb        smbapi.HostAPI
 	system     systemapi.HostAPI
 }
 
@@ -136,6 +143,7 @@ func newHost(on hostAPIs) (*host, error) {
 	d, diskErr := disk.New(on.disk)
 	v, volumeErr := volume.New(on.volume)
 	f, filesErr := filesystem.New(on.filesystem)
+	m, smbErr := smb.New(on.smb, f)
 	s, systemErr := system.New(on.system)
-	return &host{disk: d, volume: v, filesystem: f, system: s}, errors.Join(diskErr, volumeErr, filesErr, systemErr)
+	return &host{disk: d, volume: v, filesystem: f, smb: m, system: s}, errors.Join(diskErr, volumeErr, filesErr, smbErr, systemErr)
 }

@@ -73,7 +73,7 @@ func (a *app) runVerb(cmd *cobra.Command, v verb, args []string) error {
 	if err != nil {
 		return err
 	}
-	h.warn = a.warn
+	h.warn, h.in = a.warn, a.In
 	if h.sim == nil {
 		h = askBefore(h, a.confirm)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
@@ -71,6 +72,15 @@ var methods = []struct {
 	{method: "filesystem.Rmdir", args: []string{"filesystem", "rmdir", `C:\mnt`}, answer: `C:\mnt is removed`, changed: `- file C:\mnt: directory`},
 	{method: "filesystem.RmdirContents", args: []string{"filesystem", "rmdir-contents", `C:\full`}, answer: `C:\full is empty`, changed: `- file C:\full\below: directory`},
 
+	{
+		method: "smb.NewSMBGlobalMapping", args: []string{"smb", "map", `//domain/share`, "--link", `C:\link`},
+		answer: "//domain/share is mapped\n", changed: `+ smb mapping \\domain\share: OK, encrypted`,
+	},
+	{
+		method: "smb.RemoveSMBGlobalMapping", before: [][]string{{"smb", "map", `\\domain\share`}}, args: []string{"smb", "unmap", `\\domain\share`},
+		answer: `\\domain\share is not mapped` + "\n", changed: `- smb mapping \\domain\share`,
+	},
+
 	{method: "system.GetBIOSSerialNumber", args: []string{"system", "bios"}, answer: "0000-0004-8173-2290-5672-1135-24\n"},
 	{
 		method: "system.GetService", args: []string{"system", "service", "msiscsi"},
@@ -92,6 +102,7 @@ func TestVerbs_CoverTheInterfaces(t *testing.T) {
 		"disk":       reflect.TypeFor[disk.Interface](),
 		"volume":     reflect.TypeFor[volume.Interface](),
 		"filesystem": reflect.TypeFor[filesystem.Interface](),
+		"smb":        reflect.TypeFor[smb.Interface](),
 		"system":     reflect.TypeFor[system.Interface](),
 	} {
 		for i := range methods.NumMethod() {
@@ -186,6 +197,16 @@ func TestVerbs_Transcript(t *testing.T) {
 		{"fs", "link", `C:\missing`, `C:\link`},
 		{"fs", "link", `C:\missing`, `C:\link`, "--allow-missing"},
 		{"fs", "is-link", `C:\link`},
+		{"smb", "map", `\\domain\share`, "--link", `C:\share`},
+		{"smb", "map", `\\domain\share`, "--user", "bob"},
+		{"smb", "map", `\\files\data`, "--user", "bob"},
+		{"smb", "map", `\\files\data`, "--password-file", "testdata/node.json"},
+		{"smb", "map", `files\data`},
+		{"smb", "list"},
+		{"smb", "show", `C:\share`},
+		{"smb", "show", `\\files\data`},
+		{"smb", "unmap", `\\domain\share`},
+		{"smb", "unmap", `\\domain\share`},
 		{"system", "bios"},
 		{"system", "service", "Agent"},
 		{"system", "stop", "Base"},

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
+)
+
+// smbGroup is what the verbs use of the smb group.
+type smbGroup interface {
+	smb.Interface
+	ListMappings(context.Context, *smb.ListMappingsRequest) (*smb.ListMappingsResponse, error)
+	GetMapping(context.Context, *smb.GetMappingRequest) (*smb.GetMappingResponse, error)
+	LinkedShare(context.Context, *smb.LinkedShareRequest) (*smb.LinkedShareResponse, error)
+}
+
+func smbVerbs() []verb {
+	return []verb{
+		mapVerb(),
+		{
+			use:     "unmap REMOTE",
+			short:   `Remove the mapping of a share, \\host\share`,
+			long:    "What is open through it is closed, links to it stay. A share that is not\nmapped is no error.",
+			example: `unmap \\files\data --yes`,
+			run: func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+				_, err := h.smb.RemoveSMBGlobalMapping(ctx, &smb.RemoveSMBGlobalMappingRequest{RemotePath: args[0]})
+				return linef("%s is not mapped", args[0]), err
+			},
+		},
+		{
+			use:   "list",
+			short: "List the shares that are mapped for the whole machine",
+			long:  "Where there are hundreds this takes minutes.",
+			run: func(ctx context.Context, h *host, _ []string) (fmt.Stringer, error) {
+				resp, err := h.smb.ListMappings(ctx, &smb.ListMappingsRequest{})
+				if err != nil {
+					return nil, err
+				}
+				return mappingTable(resp.Mappings...), nil
+			},
+		},
+		{
+			use:     "show REMOTE|LINK",
+			short:   "Show the mapping of a share, or of the share that a link leads to",
+			example: `show C:\var\lib\kubelet\plugins\smb\globalmount`,
+			run:     showMapping,
+		},
+	}
+}
+
+func showMapping(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+	remote := args[0]
+	if !strings.HasPrefix(strings.ReplaceAll(remote, "/", `\`), `\\`) {
+		link, err := h.smb.LinkedShare(ctx, &smb.LinkedShareRequest{LocalPath: remote})
+		if err != nil {
+			return nil, err
+		}
+		remote = link.RemotePath
+	}
+	resp, err := h.smb.GetMapping(ctx, &smb.GetMappingRequest{RemotePath: remote})
+	if err != nil {
+		return nil, err
+	}
+	return mappingTable(resp.Mapping), nil
+}
+
+func mappingTable(mappings ...smb.Mapping) fmt.Stringer {
+	t := &table{header: []string{"SHARE", "DRIVE", "STATE", "ENCRYPTED", "SIGNED"}}
+	for _, m := range mappings {
+		t.add(word(m.RemotePath), word(m.Drive), word(m.Status.String()), string(yesNo(m.Privacy)), string(yesNo(m.Privacy || m.Integrity)))
+	}
+	return t
+}
+
+func mapVerb() verb {
+	var (
+		req          smb.NewSMBGlobalMappingRequest
+		passwordFile string
+	)
+	return verb{
+		use:   "map REMOTE",
+		short: `Map a share, \\host\share or a directory below it, for the whole machine`,
+		long: `The password is read from a file, or with "-" from standard input, and never
+taken as an argument; one line break at its end is dropped. Without a user it is
+the account that csi-proxy runs as. A mapping that is there is used if it works
+and the server lets the user in; one that does not work is made anew.`,
+		example: `map \\files\data\pv1 --user CORP\alice --password-file - --link C:\mnt <password`,
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&req.LocalPath, "link", "", "make this path a link to REMOTE")
+			f.StringVar(&req.Username, "user", "", `user, DOMAIN\user or user@domain`)
+			f.StringVar(&req.Domain, "domain", "", "domain of a user without one")
+			f.StringVar(&passwordFile, "password-file", "", `file with the password; "-" is standard input`)
+			f.BoolVar(&req.Anonymous, "anonymous", false, "come as nobody")
+			f.BoolVar(&req.WithoutPrivacy, "without-privacy", false, "do without encryption, for servers that have none")
+			f.BoolVar(&req.RequireIntegrity, "require-integrity", false, "require signing")
+			f.BoolVar(&req.ReuseUnverified, "reuse-unverified", false, "use a mapping that is there whoever made it")
+		},
+		run: func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+			asked := req
+			asked.RemotePath = args[0]
+			var err error
+			if asked.Password, err = h.password(passwordFile); err != nil {
+				return nil, err
+			}
+			_, err = h.smb.NewSMBGlobalMapping(ctx, &asked)
+			return linef("%s is mapped", args[0]), err
+		},
+	}
+}
+
+// maxPassword is more than Windows takes.
+const maxPassword = 4096
+
+// password reads a password from a file, or from standard input.
+func (h *host) password(file string) (string, error) {
+	var in io.Reader
+	switch file {
+	case "":
+		return "", nil
+	case "-":
+		in = h.in
+	default:
+		opened, err := os.Open(file)
+		if err != nil {
+			return "", fmt.Errorf("--password-file: %w", err)
+		}
+		defer opened.Close()
+		in = opened
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxPassword+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("--password-file: %w", err)
+	case len(data) > maxPassword:
+		return "", errdefs.As(errdefs.InvalidArgument, "--password-file", "", errors.New("no password is that long"))
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r"), nil
+}
