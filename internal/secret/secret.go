@@ -20,7 +20,9 @@ func Mark(s string) string {
 	return mark
 }
 
-// Text is a secret. It formats as what stands for it.
+// Text is a secret. It formats as what stands for it. What holds one must have a
+// Format of its own: behind a pointer and a verb that is none for it, package fmt
+// asks no field for its methods.
 type Text string
 
 // Format writes what stands for the secret, whatever the verb.

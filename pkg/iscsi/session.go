@@ -199,18 +199,19 @@ func (i *ISCSI) closeSession(ctx context.Context, s hostapi.Session) error {
 	return err
 }
 
-// How long GetTargetDisks waits for disks that have not arrived, and how often
-// it looks.
+// How long GetTargetDisks waits for disks that have not arrived, how often it
+// looks, and after how many looks it makes Windows look, too.
 const (
 	arrivalBudget   = 30 * time.Second
 	arrivalInterval = 500 * time.Millisecond
+	looksPerRescan  = 10
 )
 
 // GetTargetDisks lists the numbers, in decimal and in order, of the disks of a
 // target that is connected through a portal. A disk arrives a while after the
 // login: it waits until there is one, at most 30 s or until ctx ends, then
-// Unavailable; where none is there at once it makes Windows look for disks. A
-// target with several LUNs may show some later. A target that is not connected
+// Unavailable; where none is there at once it makes Windows look for disks, and
+// again every few seconds. A target with several LUNs may show some later. A target that is not connected
 // has an empty list; one that the portal does not offer, and a portal that is
 // not registered, are NotFound.
 func (i *ISCSI) GetTargetDisks(ctx context.Context, req *GetTargetDisksRequest) (*GetTargetDisksResponse, error) {
@@ -236,19 +237,21 @@ func (i *ISCSI) GetTargetDisks(ctx context.Context, req *GetTargetDisksRequest) 
 func (i *ISCSI) waitForDisks(ctx context.Context, at address) ([]uint32, error) {
 	deadline := time.NewTimer(arrivalBudget)
 	defer deadline.Stop()
-	for looked := false; ; looked = true {
+	for looks := 0; ; looks++ {
 		numbers, connected, err := i.disks(ctx, at)
 		switch {
-		case err != nil && looked && ctx.Err() != nil:
+		case err != nil && looks > 0 && ctx.Err() != nil:
 			return nil, notArrived(err)
 		case err != nil || len(numbers) > 0 || !connected:
 			return numbers, err
 		}
-		if !looked {
+		if looks%looksPerRescan == 0 {
 			if err := i.host.Rescan(ctx); err != nil {
 				return nil, err
 			}
-			continue
+			if looks == 0 {
+				continue
+			}
 		}
 		select {
 		case <-time.After(arrivalInterval):

@@ -11,6 +11,7 @@ package hostapi
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/keylock"
@@ -123,6 +124,14 @@ type Login struct {
 	Secret    Secret
 	Multipath bool
 }
+
+// Format writes where the login leads, whatever the verb, and not with what.
+func (l Login) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "%s at %s with %s", l.Target.Name, l.Portal, l.Auth)
+}
+
+// MarshalText is what Format writes.
+func (l Login) MarshalText() ([]byte, error) { return fmt.Append(nil, l), nil }
 
 // Secret is a text that never shows itself.
 type Secret = secret.Text

@@ -47,9 +47,9 @@ func parseAddress(text string) (string, error) {
 	if text == "" {
 		return "", fmt.Errorf("%w: address is empty", errdefs.ErrInvalidArgument)
 	}
-	bare, bracketed := strings.CutPrefix(text, "[")
+	bare, bracketed := text, len(text) > 1 && text[0] == '[' && text[len(text)-1] == ']'
 	if bracketed {
-		bare, bracketed = strings.CutSuffix(bare, "]")
+		bare = text[1 : len(text)-1]
 	}
 	ip, err := netip.ParseAddr(bare)
 	switch {
