@@ -4,6 +4,7 @@ package volume_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -20,7 +21,8 @@ func manyDisks(spec *simhost.NodeSpec) {
 
 // What each operation costs in boundary calls, at most (docs/architecture.md,
 // "Boundary calls per operation"), whatever else is attached. What Windows needs is
-// read once a minute, outside of the budgets.
+// read once a minute, outside of the budgets. None of this touches WMI
+// (field-reports.md L04, L05).
 func TestBudgets(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -63,6 +65,11 @@ func TestBudgets(t *testing.T) {
 					s.node.Calls().Reset()
 					s.must(tt.do(s))
 					n := s.node.Calls().Total()
+					for method := range s.node.Calls().ByMethod() {
+						if strings.HasPrefix(method, "Session.") || strings.HasPrefix(method, "WMI.") {
+							t.Errorf("asks WMI: %s", method)
+						}
+					}
 					if n > tt.budget {
 						t.Errorf("%d calls with %d disks, want at most %d: %v", n, disks, tt.budget, s.node.Calls().Calls())
 					}

@@ -37,7 +37,7 @@ var methods = []method{
 }
 
 // call calls the method and wants a response beside whatever error.
-func (m method) call(t *testing.T, ctx context.Context, v *volume.Volume, request any) error { //nolint:revive // t first, as helpers do
+func (m method) call(ctx context.Context, t *testing.T, v *volume.Volume, request any) error {
 	t.Helper()
 	f := reflect.ValueOf(v).MethodByName(m.name)
 	out := f.Call([]reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(request)})
@@ -83,15 +83,15 @@ func TestMethods(t *testing.T) {
 				s := newSite(t, nil)
 				s.setPoint(staging, dataID)
 				s.unchanged(func() {
-					s.fails(m.call(t, t.Context(), s.vol, m.null()), errdefs.ErrInvalidArgument)
-					err := m.call(t, t.Context(), s.vol, m.failing)
+					s.fails(m.call(t.Context(), t, s.vol, m.null()), errdefs.ErrInvalidArgument)
+					err := m.call(t.Context(), t, s.vol, m.failing)
 					s.fails(err)
 					var e *errdefs.Error
 					if !errors.As(err, &e) || e.Op != "volume."+m.name {
 						t.Errorf("does not name its operation: %v", err)
 					}
 				})
-				s.must(m.call(t, t.Context(), s.vol, m.valid))
+				s.must(m.call(t.Context(), t, s.vol, m.valid))
 			})
 		})
 	}
@@ -107,7 +107,7 @@ func TestMethods_CallerHasLeft(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel()
 				s.node.Calls().Reset()
-				s.unchanged(func() { s.fails(m.call(t, ctx, s.vol, m.valid), context.Canceled) })
+				s.unchanged(func() { s.fails(m.call(ctx, t, s.vol, m.valid), context.Canceled) })
 				if calls := s.node.Calls().Calls(); len(calls) != 0 {
 					t.Errorf("calls %v", calls)
 				}
@@ -180,7 +180,7 @@ func TestMethods_BadInput(t *testing.T) {
 							if request == nil {
 								continue
 							}
-							err := m.call(t, t.Context(), s.vol, request)
+							err := m.call(t.Context(), t, s.vol, request)
 							s.fails(err, errdefs.ErrInvalidArgument)
 							s.hasKind(err, errdefs.InvalidArgument)
 							if !strings.Contains(err.Error(), field) {
@@ -238,7 +238,7 @@ func TestMethods_UnknownVolume(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSite(t, nil)
-				s.unchanged(func() { s.hasKind(m.call(t, t.Context(), s.vol, request), errdefs.NotFound) })
+				s.unchanged(func() { s.hasKind(m.call(t.Context(), t, s.vol, request), errdefs.NotFound) })
 			})
 		})
 	}
@@ -272,8 +272,8 @@ func TestMethods_Switches(t *testing.T) {
 				s.setPoint(staging, dataID)
 				s.must(s.node.GrowDisk("data", 2*simhost.GiB))
 				for _, m := range methods {
-					s.fails(m.call(t, t.Context(), s.vol, m.failing))
-					if err := m.call(t, t.Context(), s.vol, m.valid); err != nil {
+					s.fails(m.call(t.Context(), t, s.vol, m.failing))
+					if err := m.call(t.Context(), t, s.vol, m.valid); err != nil {
 						t.Errorf("%s: %v", m.name, err)
 					}
 				}
