@@ -32,9 +32,10 @@ const (
 )
 
 // memory knows salted hashes of what was good for each mapping, and nothing
-// else. The salt is the process's own, so that a hash serves nobody elsewhere.
+// else. The salt is the process's own, so that a hash serves nobody elsewhere; it
+// is made when it is first needed, because a constructor opens nothing.
 type memory struct {
-	salt []byte
+	salt func() []byte
 
 	mu    sync.Mutex
 	known map[winpath.Share][]hashes // the latest last
@@ -47,12 +48,13 @@ const remembered = 16
 
 func memoryOf(h *win.Host) *memory {
 	return win.Attached(h, func() *memory {
-		return &memory{salt: []byte(rand.Text()), known: map[winpath.Share][]hashes{}}
+		salt := sync.OnceValue(func() []byte { return []byte(rand.Text()) })
+		return &memory{salt: salt, known: map[winpath.Share][]hashes{}}
 	})
 }
 
 func (m *memory) hash(parts ...string) (sum [sha256.Size]byte) {
-	mac := hmac.New(sha256.New, m.salt)
+	mac := hmac.New(sha256.New, m.salt())
 	for _, part := range parts {
 		// Sixty-four bits of length before each, so that parts do not run together.
 		length := uint64(len(part))
