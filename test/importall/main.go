@@ -22,6 +22,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
+	smbapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/smb/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
+	systemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/system/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
 )
@@ -81,8 +85,10 @@ func checkConstructors() error {
 	for range 1000 {
 		_, diskErr := disk.New(diskapi.New())
 		_, volumeErr := volume.New(volumeapi.New())
-		_, filesystemErr := filesystem.New(filesystemapi.New())
-		if err := errors.Join(diskErr, volumeErr, filesystemErr); err != nil {
+		files, filesystemErr := filesystem.New(filesystemapi.New())
+		_, smbErr := smb.New(smbapi.New(), files)
+		_, systemErr := system.New(systemapi.New())
+		if err := errors.Join(diskErr, volumeErr, filesystemErr, smbErr, systemErr); err != nil {
 			return err
 		}
 	}
