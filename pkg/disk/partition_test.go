@@ -348,7 +348,7 @@ func TestPartitionDisk_LooksAgainOnceOnline(t *testing.T) {
 	})
 }
 
-// A probe that hangs holds no lock once its caller has left (design.md 4).
+// A probe that hangs holds no lock once its caller has left (docs/architecture.md).
 func TestPartitionDisk_AbandonedProbeHoldsNoLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node, release := nodeWith(t, blank()), make(chan struct{})

@@ -158,7 +158,7 @@ func (r *recorder) FormatVolume(ctx context.Context, id hostapi.VolumeID, on []h
 	return r.HostAPI.FormatVolume(ctx, id, on, format)
 }
 
-// design.md 5.2: Force only for what Windows mounts, so that Windows itself is
+// docs/architecture.md: Force only for what Windows mounts, so that Windows itself is
 // one more guard.
 func TestFormatVolume_Force(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -270,7 +270,7 @@ func TestFormatVolume_DiskState(t *testing.T) {
 }
 
 // Windows' own volumes are refused, a data partition beside them is not
-// (design.md 5.4, field-reports.md D01).
+// (docs/architecture.md, rule 3, field-reports.md D01).
 func TestCriticalVolumes(t *testing.T) {
 	beside := func(spec *simhost.NodeSpec) {
 		boot := &spec.Disks[0]
@@ -453,7 +453,7 @@ func TestFormatVolume_HoldsUpNoOther(t *testing.T) {
 }
 
 // A disk number that moves to another disk before the format begins ends it
-// (design.md 4).
+// (docs/architecture.md).
 func TestFormatVolume_DiskMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, nil)

@@ -329,7 +329,8 @@ func TestUnmountVolume_StillThere(t *testing.T) {
 }
 
 // A flush that hangs lets its callers go and leaves the volume mounted. The next
-// unmount joins it until its own end; what must not wait does not (design.md 4).
+// unmount joins it until its own end; what must not wait does not
+// (docs/architecture.md).
 func TestUnmountVolume_FlushHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, nil)

@@ -156,7 +156,7 @@ func TestGetVolumeIDFromTargetPath_CannotTell(t *testing.T) {
 }
 
 // A mount point whose volume is gone never gives an id, whatever codes Windows
-// answers there (design.md 5.2).
+// answers there (docs/architecture.md).
 func TestGetVolumeIDFromTargetPath_NeverDead(t *testing.T) {
 	for _, sw := range simhost.AllSwitches() {
 		t.Run(sw.Name, func(t *testing.T) {
