@@ -14,6 +14,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	fs "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
@@ -43,6 +45,21 @@ var groups = []group{
 	{
 		name: "volume", face: reflect.TypeFor[volume.Interface](), concrete: reflect.TypeFor[volume.Volume](), new: volume.New,
 		extra: map[string]string{"FormatVolumeRequest.Overwrite": "bool"},
+	},
+	{
+		name: "smb", face: reflect.TypeFor[smb.Interface](), concrete: reflect.TypeFor[smb.SMB](), new: smb.New,
+		extra: map[string]string{
+			"NewSMBGlobalMappingRequest.Domain":           "string",
+			"NewSMBGlobalMappingRequest.Anonymous":        "bool",
+			"NewSMBGlobalMappingRequest.WithoutPrivacy":   "bool",
+			"NewSMBGlobalMappingRequest.RequireIntegrity": "bool",
+			"NewSMBGlobalMappingRequest.ReuseUnverified":  "bool",
+		},
+	},
+	{
+		name: "iscsi", face: reflect.TypeFor[iscsi.Interface](), concrete: reflect.TypeFor[iscsi.ISCSI](), new: iscsi.New,
+		funcs:  map[string]any{"AuthTypeToString": iscsi.AuthTypeToString},
+		consts: map[string]any{"NONE": iscsi.NONE, "ONE_WAY_CHAP": iscsi.ONE_WAY_CHAP, "MUTUAL_CHAP": iscsi.MUTUAL_CHAP},
 	},
 	{
 		name: "system", face: reflect.TypeFor[system.Interface](), concrete: reflect.TypeFor[system.System](), new: system.New,
@@ -189,8 +206,8 @@ func signature(f *ast.FuncType) string {
 	return "func(" + list(f.Params) + ") " + results
 }
 
-// source writes a type as reflect does. A host API's package is upstream's
-// alias in one and "hostapi" in the other.
+// source writes a type as reflect does, which knows a package by its name and
+// not by upstream's alias.
 func source(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -202,10 +219,14 @@ func source(e ast.Expr) string {
 	case *ast.MapType:
 		return "map[" + source(e.Key) + "]" + source(e.Value)
 	case *ast.SelectorExpr:
-		if e.Sel.Name == "HostAPI" {
+		switch name := source(e.X) + "." + e.Sel.Name; {
+		case e.Sel.Name == "HostAPI":
 			return "hostapi.HostAPI"
+		case name == "fs.Interface":
+			return "filesystem.Interface"
+		default:
+			return name
 		}
-		return source(e.X) + "." + e.Sel.Name
 	}
 	return "?"
 }
@@ -234,7 +255,7 @@ func TestAPI(t *testing.T) {
 				t.Errorf("*%s is no Interface", g.concrete)
 			}
 			checkConstants(t, g, up)
-			if len(up.structs) < 9 || len(up.funcs) == 0 {
+			if len(up.structs) < g.face.NumMethod()*2 || len(up.funcs) == 0 {
 				t.Errorf("read %d types and %d functions: the page has changed", len(up.structs), len(up.funcs))
 			}
 		})

@@ -11,6 +11,10 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 	fs "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	fsapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
+	smbapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/smb/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	systemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/system/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
@@ -24,6 +28,8 @@ type mounter struct {
 	Fs     fs.Interface
 	Disk   disk.Interface
 	Volume volume.Interface
+	ISCSI  iscsi.Interface
+	SMB    smb.Interface
 	System system.Interface
 }
 
@@ -41,11 +47,19 @@ func newMounter() (*mounter, error) {
 	if err != nil {
 		return nil, err
 	}
+	smbClient, err := smb.New(smbapi.New(), fsClient)
+	if err != nil {
+		return nil, err
+	}
+	iscsiClient, err := iscsi.New(iscsiapi.New())
+	if err != nil {
+		return nil, err
+	}
 	systemClient, err := system.New(systemapi.New())
 	if err != nil {
 		return nil, err
 	}
-	return &mounter{Fs: fsClient, Disk: diskClient, Volume: volumeClient, System: systemClient}, nil
+	return &mounter{Fs: fsClient, Disk: diskClient, Volume: volumeClient, ISCSI: iscsiClient, SMB: smbClient, System: systemClient}, nil
 }
 
 // The concrete types, as drivers' own wrappers hold them.
@@ -53,6 +67,8 @@ var (
 	_ func(*disk.Disk) disk.Interface       = func(d *disk.Disk) disk.Interface { return d }
 	_ func(*fs.Filesystem) fs.Interface     = func(f *fs.Filesystem) fs.Interface { return f }
 	_ func(*volume.Volume) volume.Interface = func(v *volume.Volume) volume.Interface { return v }
+	_ func(*smb.SMB) smb.Interface          = func(s *smb.SMB) smb.Interface { return s }
+	_ func(*iscsi.ISCSI) iscsi.Interface    = func(i *iscsi.ISCSI) iscsi.Interface { return i }
 	_ func(*system.System) system.Interface = func(s *system.System) system.Interface { return s }
 )
 
@@ -313,6 +329,91 @@ func (m *mounter) stopService(ctx context.Context, name string) error {
 	stopped, err := m.System.StopService(ctx, &system.StopServiceRequest{Name: name, Force: true})
 	if err != nil {
 		return fmt.Errorf("stop %v: %w", stopped, err)
+	}
+	return nil
+}
+
+// smbMount maps a share and links to it, as csi-driver-smb does, with the
+// tolerance of democratic-csi (consumers.md 2.2).
+func (m *mounter) smbMount(ctx context.Context, remote, local, user, password string) error {
+	request := &smb.NewSMBGlobalMappingRequest{RemotePath: remote, LocalPath: local, Username: user, Password: password}
+	var mapped *smb.NewSMBGlobalMappingResponse
+	mapped, err := m.SMB.NewSMBGlobalMapping(ctx, request)
+	if err != nil && strings.Contains(err.Error(), "ResourceExists") {
+		link, linkErr := m.Fs.IsSymlink(ctx, &fs.IsSymlinkRequest{Path: local})
+		if linkErr == nil && link.IsSymlink {
+			return nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("smb mapping failed (%v): %w", mapped, err)
+	}
+	return nil
+}
+
+// smbUnmount is its reverse: unmap, and remove the link.
+func (m *mounter) smbUnmount(ctx context.Context, remote, local string) error {
+	var unmapped *smb.RemoveSMBGlobalMappingResponse
+	unmapped, err := m.SMB.RemoveSMBGlobalMapping(ctx, &smb.RemoveSMBGlobalMappingRequest{RemotePath: remote})
+	if err != nil && !strings.Contains(err.Error(), "No MSFT_SmbGlobalMapping objects found") {
+		return fmt.Errorf("smb unmapping failed (%v): %w", unmapped, err)
+	}
+	_, err = m.Fs.Rmdir(ctx, &fs.RmdirRequest{Path: local, Force: true})
+	return err
+}
+
+// login brings the disks of an iSCSI target, as democratic-csi and Longhorn do
+// (consumers.md 1).
+func (m *mounter) login(ctx context.Context, address, iqn, user, secret string) ([]string, error) {
+	portal := &iscsi.TargetPortal{TargetAddress: address, TargetPort: 3260}
+	var added *iscsi.AddTargetPortalResponse
+	added, err := m.ISCSI.AddTargetPortal(ctx, &iscsi.AddTargetPortalRequest{TargetPortal: portal})
+	if err != nil {
+		return nil, fmt.Errorf("add %v: %w", added, err)
+	}
+	var offered *iscsi.DiscoverTargetPortalResponse
+	if offered, err = m.ISCSI.DiscoverTargetPortal(ctx, &iscsi.DiscoverTargetPortalRequest{TargetPortal: portal}); err != nil {
+		return nil, fmt.Errorf("discover %v: %w", offered.IQNs, err)
+	}
+	var set *iscsi.SetMutualChapSecretResponse
+	if set, err = m.ISCSI.SetMutualChapSecret(ctx, &iscsi.SetMutualChapSecretRequest{MutualChapSecret: "made-up-pass"}); err != nil {
+		return nil, fmt.Errorf("secret %v: %w", set, err)
+	}
+	request := &iscsi.ConnectTargetRequest{TargetPortal: portal, IQN: iqn, AuthType: authType(secret), ChapUsername: user, ChapSecret: secret}
+	var connected *iscsi.ConnectTargetResponse
+	if connected, err = m.ISCSI.ConnectTarget(ctx, request); err != nil {
+		return nil, fmt.Errorf("connect %v: %w", connected, err)
+	}
+	var disks *iscsi.GetTargetDisksResponse
+	disks, err = m.ISCSI.GetTargetDisks(ctx, &iscsi.GetTargetDisksRequest{TargetPortal: portal, IQN: iqn})
+	return disks.DiskIDs, err
+}
+
+// authType is a type that its name tells too, as upstream's host API wants it.
+func authType(secret string) iscsi.AuthenticationType {
+	for _, kind := range []iscsi.AuthenticationType{iscsi.ONE_WAY_CHAP, iscsi.MUTUAL_CHAP} {
+		if name, err := iscsi.AuthTypeToString(kind); err == nil && secret != "" && name == "ONEWAYCHAP" {
+			return kind
+		}
+	}
+	return iscsi.NONE
+}
+
+func (m *mounter) logout(ctx context.Context, iqn string) error {
+	var listed *iscsi.ListTargetPortalsResponse
+	listed, err := m.ISCSI.ListTargetPortals(ctx, &iscsi.ListTargetPortalsRequest{})
+	if err != nil {
+		return err
+	}
+	for _, portal := range listed.TargetPortals {
+		var left *iscsi.DisconnectTargetResponse
+		if left, err = m.ISCSI.DisconnectTarget(ctx, &iscsi.DisconnectTargetRequest{TargetPortal: portal, IQN: iqn}); err != nil {
+			return fmt.Errorf("disconnect %v: %w", left, err)
+		}
+		var removed *iscsi.RemoveTargetPortalResponse
+		if removed, err = m.ISCSI.RemoveTargetPortal(ctx, &iscsi.RemoveTargetPortalRequest{TargetPortal: portal}); err != nil {
+			return fmt.Errorf("remove %v of %s:%d: %w", removed, portal.TargetAddress, portal.TargetPort, err)
+		}
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	fs "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
@@ -17,6 +19,8 @@ var (
 	_ disk.Interface   = diskMock{}
 	_ fs.Interface     = fsMock{}
 	_ volume.Interface = volumeMock{}
+	_ iscsi.Interface  = iscsiMock{}
+	_ smb.Interface    = smbMock{}
 	_ system.Interface = systemMock{}
 )
 
@@ -141,5 +145,49 @@ func (systemMock) StartService(context.Context, *system.StartServiceRequest) (*s
 }
 
 func (systemMock) StopService(context.Context, *system.StopServiceRequest) (*system.StopServiceResponse, error) {
+	return nil, nil
+}
+
+type smbMock struct{}
+
+func (smbMock) NewSMBGlobalMapping(context.Context, *smb.NewSMBGlobalMappingRequest) (*smb.NewSMBGlobalMappingResponse, error) {
+	return nil, nil
+}
+
+func (smbMock) RemoveSMBGlobalMapping(context.Context, *smb.RemoveSMBGlobalMappingRequest) (*smb.RemoveSMBGlobalMappingResponse, error) {
+	return nil, nil
+}
+
+type iscsiMock struct{}
+
+func (iscsiMock) AddTargetPortal(context.Context, *iscsi.AddTargetPortalRequest) (*iscsi.AddTargetPortalResponse, error) {
+	return nil, nil
+}
+
+func (iscsiMock) ConnectTarget(context.Context, *iscsi.ConnectTargetRequest) (*iscsi.ConnectTargetResponse, error) {
+	return nil, nil
+}
+
+func (iscsiMock) DisconnectTarget(context.Context, *iscsi.DisconnectTargetRequest) (*iscsi.DisconnectTargetResponse, error) {
+	return nil, nil
+}
+
+func (iscsiMock) DiscoverTargetPortal(context.Context, *iscsi.DiscoverTargetPortalRequest) (*iscsi.DiscoverTargetPortalResponse, error) {
+	return nil, nil
+}
+
+func (iscsiMock) GetTargetDisks(context.Context, *iscsi.GetTargetDisksRequest) (*iscsi.GetTargetDisksResponse, error) {
+	return nil, nil
+}
+
+func (iscsiMock) ListTargetPortals(context.Context, *iscsi.ListTargetPortalsRequest) (*iscsi.ListTargetPortalsResponse, error) {
+	return nil, nil
+}
+
+func (iscsiMock) RemoveTargetPortal(context.Context, *iscsi.RemoveTargetPortalRequest) (*iscsi.RemoveTargetPortalResponse, error) {
+	return nil, nil
+}
+
+func (iscsiMock) SetMutualChapSecret(context.Context, *iscsi.SetMutualChapSecretRequest) (*iscsi.SetMutualChapSecretResponse, error) {
 	return nil, nil
 }

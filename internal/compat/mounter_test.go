@@ -9,7 +9,9 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	fs "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
@@ -27,7 +29,7 @@ func newNode(t *testing.T, name string) *simhost.Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec.Arrival = 0
+	spec.Arrival, spec.ISCSI = 0, iscsiNetwork()
 	node, err := simhost.New(spec)
 	if err != nil {
 		t.Fatal(err)
@@ -57,9 +59,11 @@ func newMounterOn(t *testing.T, node *simhost.Node) *mounter {
 	fsClient, fsErr := fs.New(node.Filesystem())
 	diskClient, diskErr := disk.New(node.Disk())
 	volumeClient, volumeErr := volume.New(node.Volume())
+	smbClient, smbErr := smb.New(node.SMB(), fsClient)
+	iscsiClient, iscsiErr := iscsi.New(node.ISCSI())
 	systemClient, systemErr := system.New(node.System())
-	must(t, errors.Join(fsErr, diskErr, volumeErr, systemErr))
-	return &mounter{Fs: fsClient, Disk: diskClient, Volume: volumeClient, System: systemClient}
+	must(t, errors.Join(fsErr, diskErr, volumeErr, iscsiErr, smbErr, systemErr))
+	return &mounter{Fs: fsClient, Disk: diskClient, Volume: volumeClient, ISCSI: iscsiClient, SMB: smbClient, System: systemClient}
 }
 
 func must(t *testing.T, err error) {
@@ -144,6 +148,38 @@ func TestDriver_New(t *testing.T) {
 	}
 }
 
+// addFiles puts a file server into the node's network.
+func addFiles(t *testing.T, node *simhost.Node) {
+	t.Helper()
+	must(t, node.AddSMBServer(simhost.SMBServerSpec{
+		Name: "files", Users: []simhost.SMBUserSpec{{Name: `CORP\alice`, Password: "pa:ss"}},
+		Shares: []simhost.SMBShareSpec{{Name: "data", Directories: []string{"pv1"}}},
+	}))
+}
+
+// A share's stage and unstage, each twice.
+func TestDriver_SMB(t *testing.T) {
+	node := newNode(t, "vsphere-pvscsi")
+	addFiles(t, node)
+	m := newMounterOn(t, node)
+	must(t, second(m.Fs.Mkdir(t.Context(), &fs.MkdirRequest{Path: kubelet})))
+	before := node.Snapshot()
+	for range 2 {
+		must(t, m.smbMount(t.Context(), `//files/data/pv1`, kubelet+`\smb`, `CORP\alice`, "pa:ss"))
+	}
+	if len(node.SMBMappings()) != 1 {
+		t.Errorf("%d mappings", len(node.SMBMappings()))
+	}
+	for range 2 {
+		must(t, m.smbUnmount(t.Context(), `//files/data/pv1`, kubelet+`\smb`))
+	}
+	if after := node.Snapshot(); after != before {
+		t.Errorf("left:\n%s", simhost.Diff(before, after))
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
 // What vsphere asks of the system group, and the life of a service.
 func TestDriver_System(t *testing.T) {
 	m := newMounterOn(t, newNode(t, "vsphere-pvscsi"))
@@ -157,5 +193,34 @@ func TestDriver_System(t *testing.T) {
 	}
 	for range 2 {
 		must(t, m.stopService(t.Context(), "MSiSCSI"))
+	}
+}
+
+const target = "iqn.2020-01.example.san:data"
+
+// iscsiNetwork is a portal with one target that wants CHAP.
+func iscsiNetwork() *simhost.ISCSISpec {
+	return &simhost.ISCSISpec{
+		Portals: []simhost.ISCSIPortalSpec{{Address: "10.0.0.10"}},
+		Targets: []simhost.ISCSITargetSpec{{
+			Name: target, User: "user", Secret: "verysecretpass",
+			LUNs: []simhost.DiskSpec{{Name: "lun", Size: simhost.GiB, Serial: "serial-of-lun"}},
+		}},
+	}
+}
+
+// A target's login and logout, each twice.
+func TestDriver_ISCSI(t *testing.T) {
+	m := newMounterOn(t, newNode(t, "vsphere-pvscsi"))
+	must(t, m.ensureService(t.Context(), "MSiSCSI"))
+	for range 2 {
+		disks, err := m.login(t.Context(), "10.0.0.10", target, "user", "verysecretpass")
+		must(t, err)
+		if len(disks) != 1 || disks[0] != "1" {
+			t.Errorf("disks %q", disks)
+		}
+	}
+	for range 2 {
+		must(t, m.logout(t.Context(), target))
 	}
 }

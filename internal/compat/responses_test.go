@@ -12,7 +12,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	fs "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
@@ -50,7 +52,7 @@ func TestResponses(t *testing.T) {
 		must(t, err)
 		volumeID = resp.VolumeIDs[0]
 	}
-	seen := map[any]map[string]bool{m.Disk: {}, m.Fs: {}, m.Volume: {}, m.System: {}}
+	seen := map[any]map[string]bool{m.Disk: {}, m.Fs: {}, m.Volume: {}, m.ISCSI: {}, m.SMB: {}, m.System: {}}
 	check := func(on any, method string, request any) {
 		t.Helper()
 		seen[on][method] = true
@@ -98,9 +100,23 @@ func TestResponses(t *testing.T) {
 	check(m.Fs, "RmdirContents", &fs.RmdirContentsRequest{Path: staging})
 	check(m.Fs, "Rmdir", &fs.RmdirRequest{Path: staging})
 	check(m.Disk, "SetDiskState", &disk.SetDiskStateRequest{DiskNumber: number})
+	addFiles(t, node)
+	check(m.SMB, "NewSMBGlobalMapping", &smb.NewSMBGlobalMappingRequest{RemotePath: `\\files\data`, Username: `CORP\alice`, Password: "pa:ss"})
+	check(m.SMB, "RemoveSMBGlobalMapping", &smb.RemoveSMBGlobalMappingRequest{RemotePath: `\\files\data`})
 	check(m.System, "GetBIOSSerialNumber", &system.GetBIOSSerialNumberRequest{})
 	check(m.System, "GetService", &system.GetServiceRequest{Name: "MSiSCSI"})
 	check(m.System, "StartService", &system.StartServiceRequest{Name: "MSiSCSI"})
+	portal := &iscsi.TargetPortal{TargetAddress: "10.0.0.10"}
+	check(m.ISCSI, "AddTargetPortal", &iscsi.AddTargetPortalRequest{TargetPortal: portal})
+	check(m.ISCSI, "ListTargetPortals", &iscsi.ListTargetPortalsRequest{})
+	check(m.ISCSI, "DiscoverTargetPortal", &iscsi.DiscoverTargetPortalRequest{TargetPortal: portal})
+	check(m.ISCSI, "SetMutualChapSecret", &iscsi.SetMutualChapSecretRequest{MutualChapSecret: "made-up-pass"})
+	check(m.ISCSI, "ConnectTarget", &iscsi.ConnectTargetRequest{
+		TargetPortal: portal, IQN: target, AuthType: iscsi.ONE_WAY_CHAP, ChapUsername: "user", ChapSecret: "verysecretpass",
+	})
+	check(m.ISCSI, "GetTargetDisks", &iscsi.GetTargetDisksRequest{TargetPortal: portal, IQN: target})
+	check(m.ISCSI, "DisconnectTarget", &iscsi.DisconnectTargetRequest{TargetPortal: portal, IQN: target})
+	check(m.ISCSI, "RemoveTargetPortal", &iscsi.RemoveTargetPortalRequest{TargetPortal: portal})
 	check(m.System, "StopService", &system.StopServiceRequest{Name: "MSiSCSI"})
 
 	for _, g := range groups {
@@ -121,25 +137,29 @@ func TestResponses(t *testing.T) {
 func TestResponses_EndedContextAndUnknownSubject(t *testing.T) {
 	node := newNode(t, "aws-nitro")
 	m := newMounterOn(t, node)
+	must(t, node.SetServiceState("MSiSCSI", "running"))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	const unknown = `\\?\Volume{00000000-0000-0000-0000-000000000000}\`
 
 	for _, g := range groups {
-		on := map[string]any{"disk": m.Disk, "filesystem": m.Fs, "volume": m.Volume, "system": m.System}[g.name]
+		on := map[string]any{"disk": m.Disk, "filesystem": m.Fs, "volume": m.Volume, "iscsi": m.ISCSI, "smb": m.SMB, "system": m.System}[g.name]
 		for i := range g.face.NumMethod() {
 			method := g.face.Method(i)
 			request := reflect.New(method.Type.In(1).Elem())
 			for field, value := range map[string]any{
 				"DiskNumber": uint32(99), "VolumeID": unknown, "Path": `X:\nowhere`, "TargetPath": `X:\nowhere`, "SourcePath": `X:\from`,
-				"Name": "no such service",
+				"Name": "no such service", "RemotePath": `\\nowhere\share`,
+				"IQN": target, "MutualChapSecret": "made-up-pass", "TargetPortal": &iscsi.TargetPortal{TargetAddress: "10.0.0.99"},
 			} {
 				if f := request.Elem().FieldByName(field); f.IsValid() {
 					f.Set(reflect.ValueOf(value))
 				}
 			}
 			name := g.name + "." + method.Name
-			if request.Elem().NumField() > 0 && method.Name != "PathExists" && method.Name != "PathValid" && method.Name != "UnmountVolume" {
+			// A server that is not there may come back, and what is not mapped is unmapped.
+			// So may a portal, and a secret is of nobody.
+			if g.name != "smb" && method.Name != "AddTargetPortal" && method.Name != "SetMutualChapSecret" && request.Elem().NumField() > 0 && method.Name != "PathExists" && method.Name != "PathValid" && method.Name != "UnmountVolume" {
 				if _, err := call(t, on, method.Name, request.Interface()); errdefs.KindOf(err) != errdefs.NotFound {
 					t.Errorf("%s of what is not there: %v", name, err)
 				}

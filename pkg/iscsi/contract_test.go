@@ -156,7 +156,7 @@ func TestMethods_EndedContext(t *testing.T) {
 	}
 }
 
-// A caller without a deadline is not held up for ever (design.md 4).
+// A caller without a deadline is not held up for ever (docs/architecture.md, Contexts, locks and hangs).
 func TestMethods_HangingProviderEndsWithTheBudget(t *testing.T) {
 	for name, m := range methods() {
 		t.Run(name, func(t *testing.T) {
