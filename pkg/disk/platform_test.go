@@ -123,7 +123,7 @@ func TestFindDisk_AmongLookAlikes(t *testing.T) {
 			if l.most != 0 {
 				most = l.most
 			}
-			for i := 0; i < most; i += 8 {
+			for i := 0; i < most; i += 31 {
 				got, err := group(node).FindDisk(t.Context(), l.rule(i))
 				want, _ := node.DiskNumber(nth(i))
 				if err != nil || got.Number != want {
