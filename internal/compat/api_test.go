@@ -323,7 +323,7 @@ func TestDriverUsesEverything(t *testing.T) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
-			used = append(used, "."+n.Sel.Name, source(n))
+			used = append(used, "."+n.Sel.Name, source(n.X)+"."+n.Sel.Name)
 		case *ast.KeyValueExpr:
 			used = append(used, source(n.Key)+":")
 		}

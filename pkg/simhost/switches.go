@@ -107,7 +107,7 @@ type Switches struct {
 	DirectDependents bool `json:"directDependents,omitempty"`
 
 	// SMBMappingNotByPath makes GetObject on an SMB mapping answer
-	// WBEM_E_PROVIDER_NOT_CAPABLE, so that only a query finds it (design.md 4).
+	// WBEM_E_PROVIDER_NOT_CAPABLE, so that only a query finds it (architecture.md).
 	SMBMappingNotByPath bool `json:"smbMappingNotByPath,omitempty"`
 
 	// SMBMappingServesAll lets a global mapping serve a logon session with

@@ -103,7 +103,7 @@ func (s *SMB) link(ctx context.Context, op string, remote winpath.Path, local st
 
 // RemoveSMBGlobalMapping removes the mapping of the share of RemotePath for all
 // its users, and closes what is open through it; links stay (behaviour.md
-// SMB-15). A share that is not mapped is no error (design.md 5.2).
+// SMB-15). A share that is not mapped is no error (architecture.md).
 //
 // Errors: [errdefs.ErrInvalidArgument]; Windows' own.
 func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, req *RemoveSMBGlobalMappingRequest) (*RemoveSMBGlobalMappingResponse, error) {

@@ -296,7 +296,7 @@ func TestSMB12_Link(t *testing.T) {
 	}
 }
 
-// SMB-11 and design.md 5.2: the same target is done, another is AlreadyExists,
+// SMB-11 and architecture.md: the same target is done, another is AlreadyExists,
 // with the word that drivers look for (TXT-3).
 func TestSMB11_LinkExists(t *testing.T) {
 	inSite(t, spec(), func(s *site) {
@@ -476,7 +476,7 @@ func TestM04_ManyMappings(t *testing.T) {
 }
 
 // Where the provider does not find by path, one query by remote path does
-// (design.md 4); of several mappings of a share the one without drive counts.
+// (architecture.md); of several mappings of a share the one without drive counts.
 func TestMappingByQuery(t *testing.T) {
 	sp := spec()
 	sp.Switches.SMBMappingNotByPath = true

@@ -53,7 +53,7 @@ type Options struct {
 }
 
 // Mapping asks by the object's path, and where the provider cannot do that by
-// its remote path (design.md 4).
+// its remote path (architecture.md).
 func (h *host) Mapping(ctx context.Context, share winpath.Share) (Mapping, error) {
 	ctx, cancel := blocking.WithBudget(ctx, blocking.QueryBudget)
 	defer cancel()
