@@ -188,13 +188,13 @@ func TestServices_WaysToFail(t *testing.T) {
 // What a service depends on starts first, and its own time begins then.
 func TestServices_StartsDependencies(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		takes := func(n time.Duration) TransitionSpec {
-			return TransitionSpec{Takes: Duration(n * time.Second), Step: Duration(time.Second)}
+		takes := func(d time.Duration) TransitionSpec {
+			return TransitionSpec{Takes: Duration(d), Step: Duration(time.Second)}
 		}
 		l := serviceLab(t, Switches{},
-			ServiceSpec{Name: "A", Starting: takes(2)},
-			ServiceSpec{Name: "B", Starting: takes(3), DependsOn: []string{"A"}},
-			ServiceSpec{Name: "C", Starting: takes(4), DependsOn: []string{"a", "b"}},
+			ServiceSpec{Name: "A", Starting: takes(2 * time.Second)},
+			ServiceSpec{Name: "B", Starting: takes(3 * time.Second), DependsOn: []string{"A"}},
+			ServiceSpec{Name: "C", Starting: takes(4 * time.Second), DependsOn: []string{"a", "b"}},
 		)
 		a, b, c := l.service("A", anyService), l.service("B", anyService), l.service("C", anyService)
 		l.must(c.Start())

@@ -102,6 +102,17 @@ check 0 fs valid C:
 check 0 fs valid 'Y:\missing'
 [[ $output == no ]] || fail "filesystem valid: $output"
 
+# The system.
+check 0 system bios
+[[ -n $output ]] || fail "system bios: no serial number"
+check 0 system service plugplay
+says 'plugplay  Running'
+check 3 system service 'PlugPl*'
+check 0 --yes system start PlugPlay
+check 2 system start PlugPlay # without a yes
+check 4 --yes system stop RpcSs --force
+check 3 --yes system stop no-such-service
+
 # The simulated node is the same here.
 check 0 disk list --host sim:vsphere-pvscsi
 says 6000c2957a5d0e1b2c3d4e5f60718293
