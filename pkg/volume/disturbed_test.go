@@ -5,11 +5,17 @@ package volume_test
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/disturb"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
@@ -141,4 +147,85 @@ func partitionGrown(t *testing.T) *simhost.Node {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// A question of which one call fails is answered as if none had, or with that
+// failure: never with "missing", "not formatted" or a part of the answer.
+func TestQuestions_Disturbed(t *testing.T) {
+	for _, m := range methods {
+		switch m.name {
+		case "FormatVolume", "MountVolume", "UnmountVolume", "ResizeVolume":
+			continue // disturbed above
+		}
+		for _, request := range []any{m.valid, m.with("VolumeID", rawID)} {
+			if request == nil {
+				continue
+			}
+			t.Run(m.name, func(t *testing.T) { question(t, m, request) })
+		}
+	}
+}
+
+func question(t *testing.T, m method, request any) {
+	t.Helper()
+	var want any
+	calls := 0
+	trial(t, func(s *site) {
+		s.node.Calls().Reset()
+		resp, err := m.ask(s.Context(), s.vol, request)
+		s.must(err)
+		want, calls = resp, s.node.Calls().Total()
+	})
+	for k := range calls {
+		for _, code := range []win.Errno{win.ERROR_IO_DEVICE, win.ERROR_ACCESS_DENIED, win.ERROR_NOT_READY, win.ERROR_GEN_FAILURE} {
+			trial(t, func(s *site) {
+				var made atomic.Int32
+				s.answers(code, func(c simhost.Call) bool { return !c.Continues && int(made.Add(1)) == k+1 })
+				resp, err := m.ask(s.Context(), s.vol, request)
+				if err == nil {
+					if diff := cmp.Diff(want, resp); diff != "" {
+						s.Errorf("call %d answers %d: %s", k+1, code, diff)
+					}
+					return
+				}
+				s.fails(err, code)
+				switch kind := errdefs.KindOf(err); kind {
+				case errdefs.Unavailable, errdefs.PermissionDenied, errdefs.FailedPrecondition:
+				default:
+					s.Errorf("call %d answers %d: kind %v: %v", k+1, code, kind, err)
+				}
+			})
+		}
+		trial(t, func(s *site) { // the call hangs
+			var made atomic.Int32
+			release := make(chan struct{})
+			s.node.OnCall(func(c simhost.Call, do func() error) error {
+				if !c.Continues && int(made.Add(1)) == k+1 {
+					<-release
+				}
+				return do()
+			})
+			ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+			defer cancel()
+			_, err := m.ask(ctx, s.vol, request)
+			s.fails(err, context.DeadlineExceeded)
+			close(release)
+			synctest.Wait()
+			resp, err := m.ask(s.Context(), s.vol, request)
+			s.must(err)
+			if diff := cmp.Diff(want, resp); diff != "" {
+				s.Errorf("call %d hung: %s", k+1, diff)
+			}
+		})
+	}
+}
+
+// trial is a site in a bubble, with the data volume at staging.
+func trial(t *testing.T, run func(*site)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		s.setPoint(staging, dataID)
+		run(s)
+	})
 }

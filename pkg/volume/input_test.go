@@ -36,15 +36,24 @@ var methods = []method{
 	{"WriteVolumeCache", &volume.WriteVolumeCacheRequest{VolumeID: dataID}, &volume.WriteVolumeCacheRequest{VolumeID: deadID}},
 }
 
+// ask calls the method.
+func (m method) ask(ctx context.Context, v *volume.Volume, request any) (resp any, err error) {
+	f := reflect.ValueOf(v).MethodByName(m.name)
+	out := f.Call([]reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(request)})
+	err, _ = out[1].Interface().(error)
+	if out[0].IsNil() {
+		return nil, err
+	}
+	return out[0].Interface(), err
+}
+
 // call calls the method and wants a response beside whatever error.
 func (m method) call(ctx context.Context, t *testing.T, v *volume.Volume, request any) error {
 	t.Helper()
-	f := reflect.ValueOf(v).MethodByName(m.name)
-	out := f.Call([]reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(request)})
-	if out[0].IsNil() {
+	resp, err := m.ask(ctx, v, request)
+	if resp == nil {
 		t.Errorf("%s: no response", m.name)
 	}
-	err, _ := out[1].Interface().(error)
 	return err
 }
 

@@ -2,6 +2,9 @@
 
 // Package hostapi holds what the volume group asks of a host: facts and single
 // changes. Rules, order and waiting are in package volume.
+//
+// Questions need no rights on the volume, as far as is known; a probe, a flush and
+// every change need an administrator.
 package hostapi
 
 import (
