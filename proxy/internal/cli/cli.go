@@ -111,6 +111,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.group("volume", "Volumes: format, mount, measure, grow", volumeVerbs()),
 		a.group("filesystem", "Paths: directories and links", filesystemVerbs(), "fs"),
 		a.group("smb", "Shares of file servers: map, unmap, list", smbVerbs()),
+		a.iscsiCommand(),
 		a.group("system", "The machine's serial number, and services: start and stop", systemVerbs()),
 		a.demoCommand(),
 		a.versionCommand(),

@@ -55,6 +55,12 @@ func TestDemo(t *testing.T) {
 	if r := runAlone("demo", "--node", "gce-scsi"); r.code != 0 || r.err != "" || !strings.Contains(r.out, "17. detach") {
 		t.Errorf("got %+v", r)
 	}
+	if r := runAlone("demo", "--scenario", "smb"); r.code != 0 || r.err != "" || !strings.Contains(r.out, "10. unstage") {
+		t.Errorf("got %+v", r)
+	}
+	if r := runAlone("demo", "--scenario", "none"); r.code != 2 || r.out != "" {
+		t.Errorf("got %+v", r)
+	}
 	if r := runAlone("demo", "--node", "nowhere"); r.code != 2 || r.out != "" {
 		t.Errorf("got %+v, want exit code 2", r)
 	}

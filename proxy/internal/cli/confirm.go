@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
@@ -67,6 +68,7 @@ func askBefore(h *host, confirm ask) *host {
 	asking.volume = askingVolume{h.volume, confirm}
 	asking.filesystem = askingFilesystem{h.filesystem, confirm}
 	asking.smb = askingSMB{h.smb, confirm}
+	asking.iscsi = askingISCSI{h.iscsi, confirm}
 	asking.system = askingSystem{h.system, confirm}
 	return &asking
 }
@@ -181,6 +183,46 @@ func (s askingSMB) RemoveSMBGlobalMapping(ctx context.Context, req *smb.RemoveSM
 		return &smb.RemoveSMBGlobalMappingResponse{}, err
 	}
 	return s.smbGroup.RemoveSMBGlobalMapping(ctx, req)
+}
+
+type askingISCSI struct {
+	iscsi.Interface
+	confirm ask
+}
+
+func (i askingISCSI) AddTargetPortal(ctx context.Context, req *iscsi.AddTargetPortalRequest) (*iscsi.AddTargetPortalResponse, error) {
+	if err := i.confirm(ctx, "register iSCSI portal %s", req.TargetPortal); err != nil {
+		return &iscsi.AddTargetPortalResponse{}, err
+	}
+	return i.Interface.AddTargetPortal(ctx, req)
+}
+
+func (i askingISCSI) RemoveTargetPortal(ctx context.Context, req *iscsi.RemoveTargetPortalRequest) (*iscsi.RemoveTargetPortalResponse, error) {
+	if err := i.confirm(ctx, "forget iSCSI portal %s", req.TargetPortal); err != nil {
+		return &iscsi.RemoveTargetPortalResponse{}, err
+	}
+	return i.Interface.RemoveTargetPortal(ctx, req)
+}
+
+func (i askingISCSI) ConnectTarget(ctx context.Context, req *iscsi.ConnectTargetRequest) (*iscsi.ConnectTargetResponse, error) {
+	if err := i.confirm(ctx, "log in to iSCSI target %s", req.IQN); err != nil {
+		return &iscsi.ConnectTargetResponse{}, err
+	}
+	return i.Interface.ConnectTarget(ctx, req)
+}
+
+func (i askingISCSI) DisconnectTarget(ctx context.Context, req *iscsi.DisconnectTargetRequest) (*iscsi.DisconnectTargetResponse, error) {
+	if err := i.confirm(ctx, "log out of iSCSI target %s", req.IQN); err != nil {
+		return &iscsi.DisconnectTargetResponse{}, err
+	}
+	return i.Interface.DisconnectTarget(ctx, req)
+}
+
+func (i askingISCSI) SetMutualChapSecret(ctx context.Context, req *iscsi.SetMutualChapSecretRequest) (*iscsi.SetMutualChapSecretResponse, error) {
+	if err := i.confirm(ctx, "set the iSCSI secret of this machine"); err != nil {
+		return &iscsi.SetMutualChapSecretResponse{}, err
+	}
+	return i.Interface.SetMutualChapSecret(ctx, req)
 }
 
 type askingSystem struct {

@@ -86,6 +86,8 @@ var hints = []struct {
 	{errdefs.ErrNotMounted, "csi-proxy volume closest PATH tells which volume holds a path"},
 	{errdefs.ErrDependentServices, "--force stops them first"},
 	{errdefs.ErrProtectedService, "the node does not go on without it"},
+	{errdefs.ErrISCSIStopped, "csi-proxy system start MSiSCSI starts it"},
+	{errdefs.ErrISCSIInUse, "csi-proxy volume unmount VOLUME PATH and csi-proxy disk offline DISK come first"},
 	{errdefs.ErrCredentialConflict, "csi-proxy smb list tells what is mapped"},
 	{errdefs.ErrPermissionDenied, "disks, volumes, services and mappings need an administrator, and shares a user whom their server lets in"},
 }

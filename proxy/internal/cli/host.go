@@ -16,6 +16,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
 	smbapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/smb/hostapi"
@@ -31,6 +33,7 @@ type host struct {
 	volume     volume.Interface
 	filesystem filesystem.Interface
 	smb        smbGroup
+	iscsi      iscsi.Interface
 	system     system.Interface
 
 	// sim is the node behind it, nil for a real host.
@@ -78,7 +81,7 @@ func localHost() (*host, error) {
 	if runtime.GOOS != "windows" {
 		return nil, errNotWindows
 	}
-	return newHost(hostAPIs{diskapi.New(), volumeapi.New(), filesystemapi.New(), smbapi.New(), systemapi.New()})
+	return newHost(hostAPIs{diskapi.New(), volumeapi.New(), filesystemapi.New(), smbapi.New(), iscsiapi.New(), systemapi.New()})
 }
 
 // simulatedHost is a node that comes with csi-proxy, or one described in a file.
@@ -95,7 +98,7 @@ func simulatedHost(name string) (*host, error) {
 }
 
 func hostOf(node *simhost.Node) (*host, error) {
-	h, err := newHost(hostAPIs{node.Disk(), node.Volume(), node.Filesystem(), node.SMB(), node.System()})
+	h, err := newHost(hostAPIs{node.Disk(), node.Volume(), node.Filesystem(), node.SMB(), node.ISCSI(), node.System()})
 	h.sim = &simulation{node: node, before: node.Snapshot()}
 	return h, err
 }
@@ -136,6 +139,7 @@ type hostAPIs struct {
 	volume     volumeapi.HostAPI
 	filesystem filesystemapi.HostAPI
 	smb        smbapi.HostAPI
+	iscsi      iscsiapi.HostAPI
 	system     systemapi.HostAPI
 }
 
@@ -144,6 +148,8 @@ func newHost(on hostAPIs) (*host, error) {
 	v, volumeErr := volume.New(on.volume)
 	f, filesErr := filesystem.New(on.filesystem)
 	m, smbErr := smb.New(on.smb, f)
+	i, iscsiErr := iscsi.New(on.iscsi)
 	s, systemErr := system.New(on.system)
-	return &host{disk: d, volume: v, filesystem: f, smb: m, system: s}, errors.Join(diskErr, volumeErr, filesErr, smbErr, systemErr)
+	return &host{disk: d, volume: v, filesystem: f, smb: m, iscsi: i, system: s},
+		errors.Join(diskErr, volumeErr, filesErr, smbErr, iscsiErr, systemErr)
 }

@@ -109,7 +109,7 @@ and the server lets the user in; one that does not work is made anew.`,
 			asked := req
 			asked.RemotePath = args[0]
 			var err error
-			if asked.Password, err = h.password(passwordFile); err != nil {
+			if asked.Password, err = h.password("--password-file", passwordFile); err != nil {
 				return nil, err
 			}
 			_, err = h.smb.NewSMBGlobalMapping(ctx, &asked)
@@ -121,8 +121,9 @@ and the server lets the user in; one that does not work is made anew.`,
 // maxPassword is more than Windows takes.
 const maxPassword = 4096
 
-// password reads a password from a file, or from standard input.
-func (h *host) password(file string) (string, error) {
+// password reads a password, or an iSCSI secret, from a file that a flag names, or
+// from standard input.
+func (h *host) password(flag, file string) (string, error) {
 	var in io.Reader
 	switch file {
 	case "":
@@ -132,7 +133,7 @@ func (h *host) password(file string) (string, error) {
 	default:
 		opened, err := os.Open(file)
 		if err != nil {
-			return "", fmt.Errorf("--password-file: %w", err)
+			return "", fmt.Errorf("%s: %w", flag, err)
 		}
 		defer opened.Close()
 		in = opened
@@ -140,9 +141,9 @@ func (h *host) password(file string) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxPassword+1))
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("--password-file: %w", err)
+		return "", fmt.Errorf("%s: %w", flag, err)
 	case len(data) > maxPassword:
-		return "", errdefs.As(errdefs.InvalidArgument, "--password-file", "", errors.New("no password is that long"))
+		return "", errdefs.As(errdefs.InvalidArgument, flag, "", errors.New("no password is that long"))
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r"), nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/proxy/v2/internal/golden"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
@@ -81,6 +82,30 @@ var methods = []struct {
 		answer: `\\domain\share is not mapped` + "\n", changed: `- smb mapping \\domain\share`,
 	},
 
+	{
+		method: "iscsi.AddTargetPortal", before: initiator, args: []string{"iscsi", "portal", "add", "10.0.0.10"},
+		answer: "10.0.0.10:3260 is registered\n", changed: "+ iSCSI portal 10.0.0.10:3260: offers 2 targets",
+	},
+	{
+		method: "iscsi.ConnectTarget", before: portalAdded, args: []string{"iscsi", "connect", "10.0.0.10", iqnOpen},
+		answer: iqnOpen + " is connected through 10.0.0.10:3260\n", changed: "+ iSCSI session of " + iqnOpen,
+	},
+	{
+		method: "iscsi.DisconnectTarget", before: connected, args: []string{"iscsi", "disconnect", "10.0.0.10:3260", iqnOpen},
+		answer: iqnOpen + " is not connected through 10.0.0.10:3260\n", changed: "- iSCSI session of " + iqnOpen,
+	},
+	{method: "iscsi.DiscoverTargetPortal", before: portalAdded, args: []string{"iscsi", "portal", "discover", "10.0.0.10"}, answer: iqnOpen + "\n" + iqnCHAP + "\n"},
+	{method: "iscsi.GetTargetDisks", before: connected, args: []string{"iscsi", "disks", "10.0.0.10", iqnOpen}, answer: "5\n"},
+	{method: "iscsi.ListTargetPortals", before: portalAdded, args: []string{"iscsi", "portal", "list"}, answer: "10.0.0.10  3260\n"},
+	{
+		method: "iscsi.RemoveTargetPortal", before: portalAdded, args: []string{"iscsi", "portal", "remove", "10.0.0.10"},
+		answer: "10.0.0.10:3260 is not registered\n", changed: "- iSCSI portal 10.0.0.10:3260",
+	},
+	{
+		method: "iscsi.SetMutualChapSecret", before: initiator, args: []string{"iscsi", "mutual-chap", "--secret-file", "testdata/secret"},
+		answer: "the secret is set\n", changed: "with a secret of its own",
+	},
+
 	{method: "system.GetBIOSSerialNumber", args: []string{"system", "bios"}, answer: "0000-0004-8173-2290-5672-1135-24\n"},
 	{
 		method: "system.GetService", args: []string{"system", "service", "msiscsi"},
@@ -96,6 +121,18 @@ var methods = []struct {
 	},
 }
 
+// What comes before the iSCSI verbs.
+const (
+	iqnOpen = "iqn.2020-01.example.san:open"
+	iqnCHAP = "iqn.2020-01.example.san:chap"
+)
+
+var (
+	initiator   = [][]string{{"system", "start", "MSiSCSI"}}
+	portalAdded = append(slices.Clip(initiator), []string{"iscsi", "portal", "add", "10.0.0.10"})
+	connected   = append(slices.Clip(portalAdded), []string{"iscsi", "connect", "10.0.0.10", iqnOpen})
+)
+
 func TestVerbs_CoverTheInterfaces(t *testing.T) {
 	var want []string
 	for group, methods := range map[string]reflect.Type{
@@ -103,6 +140,7 @@ func TestVerbs_CoverTheInterfaces(t *testing.T) {
 		"volume":     reflect.TypeFor[volume.Interface](),
 		"filesystem": reflect.TypeFor[filesystem.Interface](),
 		"smb":        reflect.TypeFor[smb.Interface](),
+		"iscsi":      reflect.TypeFor[iscsi.Interface](),
 		"system":     reflect.TypeFor[system.Interface](),
 	} {
 		for i := range methods.NumMethod() {
@@ -207,6 +245,25 @@ func TestVerbs_Transcript(t *testing.T) {
 		{"smb", "show", `\\files\data`},
 		{"smb", "unmap", `\\domain\share`},
 		{"smb", "unmap", `\\domain\share`},
+		{"iscsi", "portal", "list"},
+		{"system", "start", "MSiSCSI"},
+		{"iscsi", "portal", "list"},
+		{"iscsi", "portal", "add", "[fd00::10]"},
+		{"iscsi", "portal", "add", "10.0.0.99"},
+		{"iscsi", "portal", "discover", "fd00::10"},
+		{"iscsi", "portal", "discover", "10.0.0.10:33000"},
+		{"iscsi", "connect", "fd00::10", iqnCHAP},
+		{"iscsi", "connect", "fd00::10", iqnCHAP, "--user", "node1", "--secret-file", "testdata/secret"},
+		{"iscsi", "mutual-chap", "--secret-file", "testdata/secret"},
+		{"iscsi", "connect", "fd00::10", iqnCHAP, "--user", "node1", "--secret-file", "testdata/secret", "--mutual"},
+		{"iscsi", "disks", "fd00::10", iqnCHAP},
+		{"iscsi", "connect", "10.0.0.11", iqnCHAP, "--user", "node1", "--secret-file", "testdata/secret"},
+		{"disk", "partition", "5"},
+		{"iscsi", "disconnect", "fd00::10", iqnCHAP},
+		{"iscsi", "disks", "fd00::10", iqnCHAP},
+		{"iscsi", "disks", "fd00::10", iqnOpen},
+		{"iscsi", "portal", "remove", "fd00::10"},
+		{"iscsi", "portal", "remove", "fd00::10"},
 		{"system", "bios"},
 		{"system", "service", "Agent"},
 		{"system", "stop", "Base"},
