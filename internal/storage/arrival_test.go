@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
+)
+
+// fakeArrivals keeps what is registered, or refuses it.
+type fakeArrivals struct {
+	err     error
+	arrived []func()
+	class   abi.GUID
+}
+
+func (f *fakeArrivals) Watch(class abi.GUID, arrived func()) error {
+	if f.err != nil {
+		return f.err
+	}
+	f.class = class
+	f.arrived = append(f.arrived, arrived)
+	return nil
+}
+
+func TestDiskArrivals(t *testing.T) {
+	host := &fakeArrivals{}
+	s := On(&win.Host{Arrivals: host})
+	first, stopFirst := s.DiskArrivals(t.Context())
+	second, stopSecond := s.DiskArrivals(t.Context())
+	if len(host.arrived) != 1 || host.class != abi.GUID_DEVINTERFACE_DISK {
+		t.Fatalf("%d registrations, class %v", len(host.arrived), host.class)
+	}
+	for range 3 {
+		host.arrived[0]() // does not wait for anybody
+	}
+	for name, notice := range map[string]<-chan struct{}{"first": first, "second": second} {
+		if len(notice) != 1 {
+			t.Errorf("%s: %d notices of three arrivals", name, len(notice))
+		}
+	}
+	<-first
+	<-second
+	stopFirst()
+	host.arrived[0]()
+	if len(first) != 0 || len(second) != 1 {
+		t.Errorf("%d and %d notices, want 0 and 1", len(first), len(second))
+	}
+	stopSecond()
+	if n := len(s.arrivals.waiting); n != 0 {
+		t.Errorf("%d still wait", n)
+	}
+}
+
+// Where Windows gives no notice there is none, and the next who waits asks it
+// again.
+func TestDiskArrivals_None(t *testing.T) {
+	if notice, stop := On(&win.Host{}).DiskArrivals(t.Context()); notice != nil {
+		t.Error("a host without arrivals tells of them")
+	} else {
+		stop()
+	}
+	host := &fakeArrivals{err: win.ConfigRet(0x20)}
+	s := On(&win.Host{Arrivals: host})
+	if notice, stop := s.DiskArrivals(t.Context()); notice != nil {
+		t.Error("arrivals that cannot be watched are told")
+	} else {
+		stop()
+	}
+	host.err = nil
+	if notice, stop := s.DiskArrivals(t.Context()); notice == nil {
+		t.Error("was not asked again")
+	} else {
+		stop()
+	}
+}
