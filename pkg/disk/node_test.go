@@ -5,6 +5,8 @@ package disk_test
 import (
 	"context"
 	"errors"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +17,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
+
+// A probe reads 3 MiB, and the tests probe thousands of times on small heaps,
+// which would be collected at each.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
 
 // linuxData is the GPT type of a Linux file system.
 const linuxData = "0fc63daf-8483-4772-8e79-3d69d8477de4"
