@@ -5,7 +5,6 @@ package iscsi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
@@ -145,14 +144,14 @@ func (i *ISCSI) targetsOf(ctx context.Context, portal hostapi.Portal) ([]string,
 
 // errNotRegistered and notOffered carry a word that democratic-csi searches for
 // (behaviour.md TXT-6).
-var errNotRegistered = fmt.Errorf("%w: the portal is not registered, AddTargetPortal comes first (ObjectNotFound)", errdefs.ErrNotFound)
+var errNotRegistered = errdefs.New(errdefs.NotFound, "", "", "the portal is not registered, AddTargetPortal comes first (ObjectNotFound)")
 
 func notOffered(cause error) error {
-	err := fmt.Errorf("%w: the portal has not offered the target, AddTargetPortal asks it again (ObjectNotFound)", errdefs.ErrNotFound)
+	const text = "the portal has not offered the target, AddTargetPortal asks it again (ObjectNotFound)"
 	if cause != nil {
-		err = fmt.Errorf("%w: %w", err, cause)
+		return errdefs.New(errdefs.NotFound, "", "", text+": %w", cause)
 	}
-	return err
+	return errdefs.New(errdefs.NotFound, "", "", text)
 }
 
 // ListTargetPortals lists the registered portals, in no order.

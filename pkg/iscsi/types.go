@@ -5,6 +5,7 @@ package iscsi
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/secret"
 )
@@ -17,8 +18,14 @@ type TargetPortal struct {
 	TargetPort uint32
 }
 
-// String reads "10.0.0.10:3260".
-func (p TargetPortal) String() string { return fmt.Sprintf("%s:%d", p.TargetAddress, p.TargetPort) }
+// String reads "10.0.0.10:3260" or "[fd00::10]:3260".
+func (p TargetPortal) String() string {
+	address := p.TargetAddress
+	if strings.Contains(address, ":") && !strings.HasPrefix(address, "[") {
+		address = "[" + address + "]"
+	}
+	return fmt.Sprintf("%s:%d", address, p.TargetPort)
+}
 
 // AuthenticationType says how initiator and target prove themselves.
 type AuthenticationType uint32

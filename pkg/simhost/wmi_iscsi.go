@@ -216,13 +216,21 @@ func (n *Node) iscsiFailure(err error) (cimObject, win.ReturnValue, error) {
 	switch n.switches.ISCSIStatus {
 	case ISCSIStatusInObject:
 		return nil, 0, &win.ProviderError{Code: win.WBEM_E_FAILED, Info: win.Row{
-			sysClass: "MSFT_WmiError", "error_Code": int32(status), "error_Type": "HRESULT", "Message": status.Error(),
+			sysClass: "MSFT_WmiError", "error_Code": int32(status), "error_Type": "HRESULT", "Message": iscsiTexts[status],
 		}}
 	case ISCSIStatusReturned:
 		return nil, win.ReturnValue(status), nil
 	default:
-		return nil, 0, &win.ProviderError{Code: win.HRESULT(status), Info: win.Row{sysClass: "MSFT_WmiError", "Message": status.Error()}}
+		return nil, 0, &win.ProviderError{Code: win.HRESULT(status), Info: win.Row{sysClass: "MSFT_WmiError", "Message": iscsiTexts[status]}}
 	}
+}
+
+// iscsiTexts are Windows' words for some (behaviour.md TXT-5).
+var iscsiTexts = map[win.ISDSC]string{
+	win.ISDSC_CONNECTION_FAILED:        "Connection Failed.",
+	win.ISDSC_AUTHENTICATION_FAILURE:   "Authentication Failure.",
+	win.ISDSC_TARGET_ALREADY_LOGGED_IN: "The target has already been logged in via an iSCSI session.",
+	win.ISDSC_DEVICE_BUSY_ON_SESSION:   "The session cannot be logged out since a device on that session is currently being used.",
 }
 
 // text and number are parameters; NULL is the zero value.

@@ -190,7 +190,7 @@ func (h *host) FindTarget(ctx context.Context, t Target) (found KnownTarget, err
 		return found, err
 	}
 	if len(rows) == 0 {
-		return found, fmt.Errorf("%w: no portal offered the target when it was last asked", errdefs.ErrNotFound)
+		return found, errdefs.New(errdefs.NotFound, "", "", "the initiator does not know it")
 	}
 	if found.Name, err = rows[0].String("NodeAddress"); err != nil {
 		return found, err

@@ -22,9 +22,14 @@ func (h *host) CheckService(ctx context.Context) error {
 	case err != nil:
 		return err
 	case state != win.SERVICE_RUNNING:
-		return fmt.Errorf("%w (state %d): StartService(MSiSCSI) comes first", errdefs.ErrISCSIStopped, state)
+		return fmt.Errorf("%w, it is %s: StartService(MSiSCSI) comes first", errdefs.ErrISCSIStopped, stateNames[state])
 	}
 	return nil
+}
+
+var stateNames = map[uint32]string{
+	win.SERVICE_STOPPED: "stopped", win.SERVICE_START_PENDING: "starting", win.SERVICE_STOP_PENDING: "stopping",
+	win.SERVICE_CONTINUE_PENDING: "continuing", win.SERVICE_PAUSE_PENDING: "pausing", win.SERVICE_PAUSED: "paused",
 }
 
 func (h *host) serviceState(ctx context.Context, name string) (uint32, error) {
