@@ -58,6 +58,14 @@ func methods(number uint32) map[string]struct{ none, valid method } {
 			calling((*disk.Disk).SetDiskState, nil),
 			calling((*disk.Disk).SetDiskState, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: true}),
 		},
+		"GetReadOnly": {
+			calling((*disk.Disk).GetReadOnly, nil),
+			calling((*disk.Disk).GetReadOnly, &disk.GetReadOnlyRequest{DiskNumber: number}),
+		},
+		"SetReadOnly": {
+			calling((*disk.Disk).SetReadOnly, nil),
+			calling((*disk.Disk).SetReadOnly, &disk.SetReadOnlyRequest{DiskNumber: number, IsReadOnly: true}),
+		},
 		"EnsureOnlineWritable": {
 			calling((*disk.Disk).EnsureOnlineWritable, nil),
 			calling((*disk.Disk).EnsureOnlineWritable, &disk.EnsureOnlineWritableRequest{DiskNumber: number}),

@@ -35,6 +35,14 @@ var diskWide = map[string]func(context.Context, *disk.Disk, uint32) error{
 		_, err := d.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: number})
 		return err
 	},
+	"SetReadOnly": func(ctx context.Context, d *disk.Disk, number uint32) error {
+		_, err := d.SetReadOnly(ctx, &disk.SetReadOnlyRequest{DiskNumber: number, IsReadOnly: true})
+		return err
+	},
+	"SetReadOnly writable": func(ctx context.Context, d *disk.Disk, number uint32) error {
+		_, err := d.SetReadOnly(ctx, &disk.SetReadOnlyRequest{DiskNumber: number})
+		return err
+	},
 	"EnsureOnlineWritable": func(ctx context.Context, d *disk.Disk, number uint32) error {
 		_, err := d.EnsureOnlineWritable(ctx, &disk.EnsureOnlineWritableRequest{DiskNumber: number})
 		return err

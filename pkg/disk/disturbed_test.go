@@ -36,6 +36,17 @@ func TestSetDiskState_Disturbed(t *testing.T) {
 	})
 }
 
+func TestSetReadOnly_Disturbed(t *testing.T) {
+	t.Run("read-only", func(t *testing.T) {
+		t.Parallel()
+		disturbed(t, blank(), "SetReadOnly")
+	})
+	t.Run("writable", func(t *testing.T) {
+		t.Parallel()
+		disturbed(t, blankWith(func(d *simhost.DiskSpec) { d.ReadOnly = true }), "SetReadOnly writable")
+	})
+}
+
 func TestEnsureOnlineWritable_Disturbed(t *testing.T) {
 	for name, change := range map[string]func(*simhost.DiskSpec){
 		"offline":   func(d *simhost.DiskSpec) { d.Offline, d.ReadOnly = true, true },
