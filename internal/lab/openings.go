@@ -41,8 +41,12 @@ func (l *ledger) list() []Opening {
 	return slices.Clone(l.ended)
 }
 
-// neededFor is what a control code demands of a device's handle.
+// neededFor is what a control code demands of a device's handle: the access bits
+// in the code, but for one that has none (windows-api.md 7.11 step 4).
 func neededFor(code uint32) win.Access {
+	if code == abi.FSCTL_EXTEND_VOLUME {
+		return win.GenericRead | win.GenericWrite
+	}
 	var needed win.Access
 	if abi.RequiredAccess(code)&1 != 0 {
 		needed |= win.GenericRead

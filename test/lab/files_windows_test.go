@@ -86,6 +86,9 @@ func filesAndMounts(t *testing.T, h *win.Host) string {
 	say("list", entries, err, bad)
 	n, err = folder.List(listed, false)
 	say("list on", n, err)
+	n, err = folder.List(listed, true)
+	entries, bad = abi.DecodeDirEntries(listed[:n])
+	say("list anew", entries, err, bad)
 	for _, name := range []string{"a", "b", "link", "file"} {
 		f := open(folder, name, win.OpenFile{Access: change, Disposition: win.OpenExisting})
 		if f == nil {

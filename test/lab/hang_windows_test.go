@@ -33,8 +33,12 @@ func TestHang(t *testing.T) {
 		{"list", "File.List", func(ctx context.Context, s *session) error {
 			return second(s.filesystem.RmdirContents(ctx, &filesystem.RmdirContentsRequest{Path: `C:\var\lib\kubelet\pods`}))
 		}},
-		{"volume", "Mounts.VolumeAt", func(ctx context.Context, s *session) error {
-			return second(s.volume.GetClosestVolumeIDFromTargetPath(ctx, &volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: `C:\var`}))
+		{"mount manager", "Mounts.FreeSpace", func(ctx context.Context, s *session) error {
+			at, err := s.node.Host().Mounts.VolumeAt(`C:\`)
+			if err != nil {
+				return err
+			}
+			return second(s.volume.GetVolumeStats(ctx, &volume.GetVolumeStatsRequest{VolumeID: at}))
 		}},
 		{"WMI", "Call.Result", func(ctx context.Context, s *session) error {
 			return second(s.disk.Rescan(ctx, &disk.RescanRequest{}))
