@@ -25,7 +25,7 @@ func smbSpec() NodeSpec {
 			Users: []SMBUserSpec{{`CORP\alice`, "pa:ss"}, {"bob", "secret"}},
 			Shares: []SMBShareSpec{
 				{Name: "Data", Directories: []string{`sub\deep`}},
-				{Name: "other"},
+				{Name: "second"},
 				{Name: "bobs", Users: []string{"bob"}},
 			},
 		},
@@ -245,7 +245,7 @@ func TestSMB_Reboot(t *testing.T) {
 	c.session.Close()
 	c.connectTo(smbNamespace)
 	wantCode(t, c.open(`\\?\UNC\files\data\`), win.ERROR_NO_SUCH_LOGON_SESSION)
-	wantSMBCode(t, c.create(`\\files\other`, `bob:secret`), win.ERROR_SESSION_CREDENTIAL_CONFLICT)
+	wantSMBCode(t, c.create(`\\files\second`, `bob:secret`), win.ERROR_SESSION_CREDENTIAL_CONFLICT)
 	if s := string(node.Snapshot()); !strings.Contains(s, `smb mapping \\files\data: disconnected, persistent, its credential is lost`) {
 		t.Errorf("snapshot:\n%s", s)
 	}
@@ -261,7 +261,7 @@ func TestSMB_Silence(t *testing.T) {
 		opened := make(chan error, 1)
 		go func() { opened <- c.open(`\\?\UNC\files\data\`) }()
 		call, err := c.session.Start(smbMappingClass, "", "Create", []win.Param{
-			wmi.String("RemotePath", `\\files\other`), wmi.String("Credential", "bob:secret"),
+			wmi.String("RemotePath", `\\files\second`), wmi.String("Credential", "bob:secret"),
 		})
 		noError(t, err)
 		if _, err := call.Result(time.Minute); !errors.Is(err, win.WBEM_S_TIMEDOUT) {
@@ -358,7 +358,7 @@ func TestSMB_LatencyGrows(t *testing.T) {
 			if took := time.Since(began); took != time.Duration(n)*time.Second {
 				t.Errorf("%d mappings: %s", n, took)
 			}
-			noError(t, c.create([]string{dataShare, `\\files\other`, `\\nas\open`}[n], `bob:secret`))
+			noError(t, c.create([]string{dataShare, `\\files\second`, `\\nas\open`}[n], `bob:secret`))
 		}
 	})
 }

@@ -15,7 +15,7 @@ func TestBoundaryCalls(t *testing.T) {
 	for _, others := range []int{0, 254} {
 		inSite(t, spec(), func(s *site) {
 			for i := range others {
-				s.must(s.node.AddSMBMapping(simhost.SMBMapping{RemotePath: fmt.Sprintf(`\\other\s%d`, i)}))
+				s.must(s.node.AddSMBMapping(simhost.SMBMapping{RemotePath: fmt.Sprintf(`\\elsewhere\s%d`, i)}))
 			}
 			s.must(s.unmap(otherShare)) // the WMI workers connect
 			for _, step := range []struct {

@@ -18,7 +18,7 @@ import (
 // The shares of the tests, and their users.
 const (
 	dataShare  = `\\files\data`
-	otherShare = `\\files\other`
+	otherShare = `\\files\second`
 	local      = `C:\var\lib\kubelet\plugins\smb\globalmount`
 )
 
@@ -36,7 +36,7 @@ func spec() simhost.NodeSpec {
 				Name:  "files",
 				Users: []simhost.SMBUserSpec{{Name: alice.User, Password: alice.Password}, {Name: bob.User, Password: bob.Password}},
 				Shares: []simhost.SMBShareSpec{
-					{Name: "data", Directories: []string{`Sub\deep`}}, {Name: "other"}, {Name: "alices", Users: []string{alice.User}},
+					{Name: "data", Directories: []string{`Sub\deep`}}, {Name: "second"}, {Name: "alices", Users: []string{alice.User}},
 				},
 			},
 			{Name: "plain", WithoutEncryption: true, Users: []simhost.SMBUserSpec{{Name: bob.User, Password: bob.Password}}, Shares: []simhost.SMBShareSpec{{Name: "share"}}},

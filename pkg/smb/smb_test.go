@@ -34,7 +34,7 @@ func TestSMB3_Refused(t *testing.T) {
 	inSite(t, spec(), func(s *site) {
 		for _, remote := range []string{
 			"", `files\data`, `\\files`, `\\?\C:\x`, `\\?\UNC\files\data`, `\\.\C:\x`, `\\files\IPC$`, `\\files:445\data`, `\\[::1]\data`,
-			`\\files\data\..\other`, `\\files\da*ta`, "\\\\files\\da\x00ta",
+			`\\files\data\..\second`, `\\files\da*ta`, "\\\\files\\da\x00ta",
 		} {
 			s.wantKind(s.mapAs(remote, bob), errdefs.ErrInvalidArgument)
 			s.wantKind(s.unmap(remote), errdefs.ErrInvalidArgument)
@@ -445,11 +445,11 @@ func TestM21_LinkedShare(t *testing.T) {
 func TestM03_ListMappings(t *testing.T) {
 	inSite(t, spec(), func(s *site) {
 		s.must(s.mapAs(dataShare, bob))
-		s.must(s.node.AddSMBMapping(simhost.SMBMapping{LocalPath: "G:", RemotePath: `\\Files\Other`, Credential: bob, Status: 2, Integrity: true}))
+		s.must(s.node.AddSMBMapping(simhost.SMBMapping{LocalPath: "G:", RemotePath: `\\Files\Second`, Credential: bob, Status: 2, Integrity: true}))
 		got, err := s.smb.ListMappings(s.Context(), &smb.ListMappingsRequest{})
 		want := []smb.Mapping{
 			{RemotePath: dataShare, Share: dataShare, Privacy: true},
-			{RemotePath: `\\Files\Other`, Share: otherShare, Drive: "G:", Status: smb.StatusDisconnected, Integrity: true},
+			{RemotePath: `\\Files\Second`, Share: otherShare, Drive: "G:", Status: smb.StatusDisconnected, Integrity: true},
 		}
 		if err != nil || !slices.Equal(got.Mappings, want) {
 			s.Errorf("got %+v, %v", got, err)
@@ -462,7 +462,7 @@ func TestM04_ManyMappings(t *testing.T) {
 	inSite(t, spec(), func(s *site) {
 		s.must(s.mapAs(dataShare, bob))
 		for i := range 700 {
-			s.must(s.node.AddSMBMapping(simhost.SMBMapping{RemotePath: fmt.Sprintf(`\\other\s%d`, i)}))
+			s.must(s.node.AddSMBMapping(simhost.SMBMapping{RemotePath: fmt.Sprintf(`\\elsewhere\s%d`, i)}))
 		}
 		s.node.LatencyEach("MSFT_SmbGlobalMapping", 1e9)
 		s.node.Calls().Reset()

@@ -63,7 +63,7 @@ func TestCredential_Names(t *testing.T) {
 }
 
 func TestMemory(t *testing.T) {
-	share, other := parsed(t, `\\files\data`), parsed(t, `\\files\other`)
+	share, other := parsed(t, `\\files\data`), parsed(t, `\\files\second`)
 	m := memoryOf(&win.Host{})
 	alice, bob := Credential{User: "alice", Password: "a"}, Credential{User: "bob", Password: "b"}
 	want := func(c Credential, on winpath.Share, want Familiarity) {
@@ -111,7 +111,7 @@ func TestMemory_Hashes(t *testing.T) {
 	if m.of(a) == again.of(a) || m.Tag(a) == again.Tag(a) {
 		t.Error("two processes have one salt")
 	}
-	if m.Tag(a) != m.Tag(a) || m.of(a) != m.of(a) {
+	if same := a; m.Tag(a) != m.Tag(same) || m.of(a) != m.of(same) {
 		t.Error("a hash changes")
 	}
 }
@@ -144,7 +144,7 @@ func TestWindowsCode(t *testing.T) {
 		"type as a row": {"error_Code": int32(5), "error_Type": win.Row{}},
 	} {
 		before := failed(info)
-		if after := windowsCode(before); after != before || Answered(after) {
+		if after := windowsCode(before); !errors.Is(after, before) || Answered(after) {
 			t.Errorf("%s: %v", name, after)
 		}
 	}
