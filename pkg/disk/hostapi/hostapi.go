@@ -2,6 +2,9 @@
 
 // Package hostapi holds what the disk group asks of a host: facts and single
 // changes. Rules, order and waiting are in package disk.
+//
+// Questions need no rights on the disk, as far as is known; a probe and every
+// change need an administrator.
 package hostapi
 
 import (
