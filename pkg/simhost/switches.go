@@ -33,7 +33,8 @@ type Switches struct {
 	UsableLengthRenewed bool `json:"usableLengthRenewed,omitempty"`
 
 	// GrowPartitionRefused makes IOCTL_DISK_GROW_PARTITION answer
-	// ERROR_INVALID_PARAMETER, so that growth must go through WMI (design.md 4).
+	// ERROR_INVALID_PARAMETER, so that growth must go through WMI (windows-api.md
+	// 7.11).
 	GrowPartitionRefused bool `json:"growPartitionRefused,omitempty"`
 
 	// MSR is when and where Windows makes its reserved partition after
@@ -75,7 +76,7 @@ type Switches struct {
 
 	// DeadVolumeNamed makes GetVolumeNameForVolumeMountPoint answer the name
 	// that a dangling mount point holds, instead of ERROR_FILE_NOT_FOUND
-	// (design.md 5.2).
+	// (windows-api.md 7.4).
 	DeadVolumeNamed bool `json:"deadVolumeNamed,omitempty"`
 
 	// VolumeNumberRefused makes IOCTL_STORAGE_GET_DEVICE_NUMBER fail on volume

@@ -21,6 +21,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
 	smbapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/smb/hostapi"
@@ -87,8 +89,9 @@ func checkConstructors() error {
 		_, volumeErr := volume.New(volumeapi.New())
 		files, filesystemErr := filesystem.New(filesystemapi.New())
 		_, smbErr := smb.New(smbapi.New(), files)
+		_, iscsiErr := iscsi.New(iscsiapi.New())
 		_, systemErr := system.New(systemapi.New())
-		if err := errors.Join(diskErr, volumeErr, filesystemErr, smbErr, systemErr); err != nil {
+		if err := errors.Join(diskErr, volumeErr, filesystemErr, smbErr, iscsiErr, systemErr); err != nil {
 			return err
 		}
 	}
