@@ -142,7 +142,7 @@ func TestFlow3_CutOff(t *testing.T) {
 
 // FLOW-4, FLOW-5: the pod's path is a link to the mount folder.
 func TestFlow4And5_Publish(t *testing.T) {
-	onEachNodeAndSwitch(t, func(s *site) {
+	onEachNode(t, func(s *site) {
 		id, err := s.stage(s.Context(), s.attach(), true, staging)
 		s.must(err)
 		s.write(staging)
@@ -254,7 +254,7 @@ func TestFlow10_Expand(t *testing.T) {
 // mounted. Everything can be undone, and the disk staged again when it comes
 // back, also under another number.
 func TestSurpriseRemoval(t *testing.T) {
-	onEachNodeAndSwitch(t, func(s *site) {
+	onEachNode(t, func(s *site) {
 		number := s.attach()
 		id, err := s.stage(s.Context(), number, true, staging)
 		s.must(err)

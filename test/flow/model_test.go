@@ -3,6 +3,7 @@
 package flow_test
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -363,6 +364,12 @@ func (m *model) checkFolder(t *rapid.T, folder string) {
 }
 
 func TestModel(t *testing.T) {
+	// Each run is long; -rapid.checks asks for more.
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
+		if err := checks.Value.Set("30"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	synctest.Test(t, func(t *testing.T) {
 		// In a bubble a test has no deadline, for which rapid would ask it.
 		rapid.Check(struct{ rapid.TB }{t}, func(t *rapid.T) {
