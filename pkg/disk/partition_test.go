@@ -377,3 +377,25 @@ func TestPartitionDisk_AbandonedProbeHoldsNoLock(t *testing.T) {
 		}
 	})
 }
+
+// otherStyle is a host whose storage provider knows disks by another style.
+type otherStyle struct {
+	hostapi.HostAPI
+	style hostapi.ProviderStyle
+}
+
+func (h otherStyle) ProviderStyle(context.Context, hostapi.DiskIdentity) (hostapi.ProviderStyle, error) {
+	return h.style, nil
+}
+
+// A table that reads as MBR must be none or MBR to the storage provider as well.
+func TestPartitionDisk_StylesThatDisagree(t *testing.T) {
+	for _, style := range []hostapi.ProviderStyle{hostapi.ProviderGPT, 3} {
+		node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) { d.Style = "mbr" }))
+		before := node.Snapshot()
+		d, _ := disk.New(otherStyle{node.Disk(), style})
+		_, err := d.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: 1})
+		wantError(t, err, errdefs.ErrUnknownContent, errdefs.FailedPrecondition)
+		wantUnchanged(t, node, before)
+	}
+}
