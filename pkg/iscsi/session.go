@@ -194,7 +194,7 @@ func (i *ISCSI) closeSession(ctx context.Context, s hostapi.Session) error {
 	case errors.Is(err, errdefs.ErrNotFound):
 		return nil
 	case errors.Is(err, errdefs.ErrISCSIInUse):
-		return fmt.Errorf("%w; unmount its volumes and take its disks offline first", err)
+		return fmt.Errorf("unmount its volumes and take its disks offline first: %w", err)
 	}
 	return err
 }

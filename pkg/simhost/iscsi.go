@@ -362,7 +362,11 @@ func (s *snapshot) iscsi(n *Node) {
 	}
 	s.line("iSCSI initiator: %s, %s", i.initiator, secret)
 	for _, r := range i.registered {
-		s.line("iSCSI portal %s: offers %d targets", r, len(r.found))
+		plural := "s"
+		if len(r.found) == 1 {
+			plural = ""
+		}
+		s.line("iSCSI portal %s: offers %d target%s", r, len(r.found), plural)
 	}
 	for _, session := range i.sessions {
 		s.line("iSCSI session of %s through %s: %s", session.target.name, endpointText(session.portal.address, session.portal.port), session.describe())

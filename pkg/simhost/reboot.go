@@ -24,8 +24,8 @@ func (n *Node) Reboot() {
 	for _, restart := range []func(*Node){
 		(*Node).rebootDisks,
 		(*Node).rebootSMB,
-		(*Node).rebootISCSI,
 		(*Node).rebootServices,
+		(*Node).rebootISCSI, // after its service
 	} {
 		restart(n)
 	}

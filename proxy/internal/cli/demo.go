@@ -18,8 +18,9 @@ import (
 // scenarios are what the demo can show. Only that of disks is one of the shipped
 // nodes.
 var scenarios = map[string]func(ctx context.Context, out io.Writer, nodes []string) error{
-	"disk": func(ctx context.Context, out io.Writer, nodes []string) error { return demo.Run(ctx, out, nodes...) },
-	"smb":  func(ctx context.Context, out io.Writer, _ []string) error { return demo.SMB(ctx, out) },
+	"disk":  func(ctx context.Context, out io.Writer, nodes []string) error { return demo.Run(ctx, out, nodes...) },
+	"iscsi": func(ctx context.Context, out io.Writer, _ []string) error { return demo.ISCSI(ctx, out) },
+	"smb":   func(ctx context.Context, out io.Writer, _ []string) error { return demo.SMB(ctx, out) },
 }
 
 func scenarioNames() []string { return slices.Sorted(maps.Keys(scenarios)) }
@@ -37,7 +38,8 @@ func (a *app) demoCommand() *cobra.Command {
 Each step prints what changed on the node and the calls it took at the boundary
 of Windows; a table of all steps ends it. Nothing outside the program is touched.
 
-Other scenarios show other groups: smb a share that two tenants use.`,
+Other scenarios show other groups: smb a share that two tenants use, iscsi a disk
+that is staged and recovered after a reboot.`,
 		Example: "  csi-proxy demo --node vsphere-pvscsi\n  csi-proxy demo --scenario smb",
 		Args:    arguments(""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
