@@ -41,8 +41,8 @@ type HostAPI interface {
 	Link(ctx context.Context, path winpath.Path) (winpath.Path, error)
 
 	// Join runs a change of a share, or joins the unfinished run of the same
-	// key. It blocks until that has ended or ctx ends. change may be called
-	// again where it uses Lock.
+	// key. It blocks until that has ended or ctx ends; a mapping that is being
+	// made or removed then goes on, and change with it.
 	Join(ctx context.Context, key string, change func(context.Context) error) error
 
 	// Lock waits until nothing else in this process changes the mapping of a

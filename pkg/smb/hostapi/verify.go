@@ -77,6 +77,9 @@ func (h *host) verify(path string, c Credential) error {
 // openAs opens a path in a logon session of its own. That the session cannot be
 // had says nothing about the credential.
 func (h *host) openAs(path, user, domain, password string) error {
+	if h.Logons == nil {
+		return fmt.Errorf("%w: this host has no logon sessions", ErrCannotTell)
+	}
 	session, err := h.Logons.Logon(user, domain, password)
 	if err != nil {
 		return fmt.Errorf("%w: no logon session: %w", ErrCannotTell, err)
