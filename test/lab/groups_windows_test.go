@@ -147,7 +147,7 @@ func (s *session) lifeOfVolume(t *testing.T, id, diskName string) {
 	stats()
 	flush, err := s.volume.WriteVolumeCache(ctx, &volume.WriteVolumeCacheRequest{VolumeID: id})
 	s.say("flush", flush, err)
-	if err := s.node.GrowDisk(diskName, 200*simhost.GiB); err != nil {
+	if err := s.node.GrowDisk(diskName, 5*simhost.TiB); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
