@@ -225,14 +225,19 @@ func (s *Storage) FlushVolumeUnlessStuck(ctx context.Context, id VolumeID) error
 	return s.FlushVolume(ctx, id)
 }
 
-// Format is what FormatVolume writes.
+// Format is what FormatVolume writes; the zero value of all but FileSystem is
+// what Windows does by itself.
 type Format struct {
 	FileSystem string
+	Label      string
+	Unit       uint32 // allocation unit, in bytes
+	Full       bool   // write all of the volume, not only the structures
+	Compress   bool   // of NTFS
 	// Force formats although a file system is mounted.
 	Force bool
 }
 
-// FormatVolume formats a volume, quickly, and reads the file system back. The
+// FormatVolume formats a volume and reads the file system back. The
 // volume must still lie where on says, and the provider's rows of the disk and
 // of the volume are proven first. The caller holds the locks. Once begun it runs
 // to its end.
@@ -282,11 +287,7 @@ func (p providerDisk) format(ctx context.Context, id VolumeID, on []abi.DiskExte
 	if err := p.calls.Wanted(ctx); err != nil {
 		return err
 	}
-	_, err = p.wmi.Call(ctx, namespace, wmi.Method{Class: classVolume, Path: path, Name: "Format", In: []win.Param{
-		wmi.String("FileSystem", format.FileSystem),
-		wmi.Bool("Full", false),
-		wmi.Bool("Force", format.Force),
-	}})
+	_, err = p.wmi.Call(ctx, namespace, wmi.Method{Class: classVolume, Path: path, Name: "Format", In: format.params()})
 	if err != nil {
 		return known(err)
 	}
@@ -295,6 +296,21 @@ func (p providerDisk) format(ctx context.Context, id VolumeID, on []abi.DiskExte
 		err = fmt.Errorf("%w: Windows reported the volume as formatted, but its file system reads as %q", errdefs.ErrUnavailable, got)
 	}
 	return err
+}
+
+// params leaves out what Windows is to choose: no unit is not a unit of 0.
+func (f Format) params() []win.Param {
+	in := []win.Param{wmi.String("FileSystem", f.FileSystem), wmi.Bool("Full", f.Full), wmi.Bool("Force", f.Force)}
+	if f.Label != "" {
+		in = append(in, wmi.String("FileSystemLabel", f.Label))
+	}
+	if f.Unit != 0 {
+		in = append(in, wmi.Uint32("AllocationUnitSize", f.Unit))
+	}
+	if f.Compress {
+		in = append(in, wmi.Bool("Compress", true))
+	}
+	return in
 }
 
 func (s *Storage) volumeRow(ctx context.Context, id VolumeID) (wmi.Row, error) {

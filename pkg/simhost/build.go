@@ -465,7 +465,7 @@ func (n *Node) buildVolume(d *disk, p *partition, spec PartitionSpec) error {
 	if s == nil {
 		s = &VolumeSpec{}
 	}
-	v := &volume{extents: []extent{{d, p.offset, p.length}}, label: s.Label, state: win.Errno(s.State)}
+	v := &volume{extents: []extent{{d, p.offset, p.length}}, label: s.Label, state: win.Errno(s.State), dirty: s.Dirty}
 	var err error
 	if v.id, err = n.guid(s.ID); err != nil {
 		return err

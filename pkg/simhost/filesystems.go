@@ -75,7 +75,7 @@ func (n *Node) format(v *volume, f formatting) error {
 	case v.fs != "" && !f.force:
 		return win.ReturnInUse
 	}
-	v.fs, v.label, v.unitSize, v.state = name, f.label, unit, 0
+	v.fs, v.label, v.unitSize, v.state, v.dirty = name, f.label, unit, 0, false
 	v.fsSize, v.used = v.length(), min(freshNTFSUsed, v.length()/2)
 	v.fsSerial = n.newGUID().Data1
 	v.tree = newTree()

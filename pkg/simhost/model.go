@@ -150,6 +150,7 @@ type volume struct {
 	used     int64
 	unitSize uint32    // allocation unit
 	state    win.Errno // what GetVolumeInformation answers instead, 0: nothing
+	dirty    bool      // to be checked by Windows
 	arrives  time.Time // zero: has arrived
 
 	tree *tree // files of a mounted file system; nil on RAW

@@ -188,6 +188,8 @@ type VolumeSpec struct {
 	// State is the code that GetVolumeInformation answers instead: 5, 21,
 	// 1392 …; 0 is none.
 	State uint32 `json:"state,omitempty"`
+	// Dirty: Windows wants to check the file system.
+	Dirty bool `json:"dirty,omitempty"`
 }
 
 // RangeSpec is a range of a medium that answers a code.

@@ -53,6 +53,11 @@ func (vd volumeDriver) control(code uint32, in []byte, room int) ([]byte, error)
 			return v.ntfsData().Encode(), nil
 		}
 		return nil, v.notNTFS()
+	case abi.FSCTL_IS_VOLUME_DIRTY:
+		if v.fs == "" || v.state != 0 {
+			return nil, v.notNTFS()
+		}
+		return abi.EncodeVolumeDirty(v.dirty), nil
 	case abi.FSCTL_EXTEND_VOLUME:
 		sectors, err := abi.DecodeExtendVolume(in)
 		if err != nil {

@@ -138,3 +138,26 @@ func DecodeExtendVolume(b []byte) (int64, error) {
 	}
 	return int64(le.Uint64(b)), nil
 }
+
+// VolumeDirtySize is the size of the answer to FSCTL_IS_VOLUME_DIRTY.
+const VolumeDirtySize = 4
+
+const volumeIsDirty = 1 // VOLUME_IS_DIRTY of winioctl.h
+
+// DecodeVolumeDirty reads the answer to FSCTL_IS_VOLUME_DIRTY, a ULONG of flags:
+// whether Windows wants to check the file system.
+func DecodeVolumeDirty(b []byte) (bool, error) {
+	if err := need("FSCTL_IS_VOLUME_DIRTY", b, VolumeDirtySize); err != nil {
+		return false, err
+	}
+	return le.Uint32(b)&volumeIsDirty != 0, nil
+}
+
+// EncodeVolumeDirty returns the answer to FSCTL_IS_VOLUME_DIRTY.
+func EncodeVolumeDirty(dirty bool) []byte {
+	var flags uint32
+	if dirty {
+		flags = volumeIsDirty
+	}
+	return le.AppendUint32(nil, flags)
+}

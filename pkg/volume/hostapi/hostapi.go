@@ -36,6 +36,13 @@ type HostAPI interface {
 	// DiskOfVolume is the number of the disk that a volume lies on.
 	DiskOfVolume(ctx context.Context, id VolumeID) (uint32, error)
 
+	// PartitionOfVolume are the numbers of the disk and of the partition that
+	// a volume lies in.
+	PartitionOfVolume(ctx context.Context, id VolumeID) (disk, partition uint32, err error)
+
+	// DescribeVolume describes one volume in full.
+	DescribeVolume(ctx context.Context, id VolumeID) (VolumeDescription, error)
+
 	// CheckVolumeNotCritical fails with ErrCriticalDisk where Windows needs
 	// one of the extents, and where that cannot be told.
 	CheckVolumeNotCritical(ctx context.Context, extents []Extent) error
@@ -54,7 +61,7 @@ type HostAPI interface {
 	// for a RAW one.
 	VolumeSpace(ctx context.Context, id VolumeID) (Space, error)
 
-	// FormatVolume formats a volume quickly. Where it no longer lies where on
+	// FormatVolume formats a volume. Where it no longer lies where on
 	// says, it is ErrOtherDisk. Once begun it runs to its end.
 	FormatVolume(ctx context.Context, id VolumeID, on []Extent, format Format) error
 
@@ -109,6 +116,12 @@ type (
 	Extent = abi.DiskExtent
 	// Content is what a probe found.
 	Content = storage.Content
+	// VolumeDescription is all that a host tells of one volume.
+	VolumeDescription = storage.VolumeDescription
+	// VolumeMount is a path at which a volume is mounted.
+	VolumeMount = storage.VolumeMount
+	// VolumeFlags are the abilities of a file system.
+	VolumeFlags = storage.VolumeFlags
 	// Space is the size and free space of a volume.
 	Space = win.FreeSpace
 	// Format is what to format a volume with.
