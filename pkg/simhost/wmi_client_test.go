@@ -113,6 +113,12 @@ func TestWMIClient_HostDies(t *testing.T) {
 		if _, err := c.Query(ctx, storageNamespace, diskOne); err != nil {
 			t.Errorf("a read after the death: %v", err)
 		}
+	})
+}
+
+func TestWMIClient_HostDiesDuringMethod(t *testing.T) {
+	withWMI(t, func(t *testing.T, n *Node, c *wmi.Client) {
+		ctx := context.Background()
 		release := n.Hang("MSFT_Disk.Initialize")
 		defer release()
 		// While the client waits inside the call, not between two of its waits.
