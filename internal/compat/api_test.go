@@ -44,7 +44,19 @@ var groups = []group{
 	},
 	{
 		name: "volume", face: reflect.TypeFor[volume.Interface](), concrete: reflect.TypeFor[volume.Volume](), new: volume.New,
-		extra: map[string]string{"FormatVolumeRequest.Overwrite": "bool"},
+		extra: map[string]string{
+			"FormatVolumeRequest.Overwrite":          "bool",
+			"FormatVolumeRequest.FileSystem":         "string",
+			"FormatVolumeRequest.Label":              "string",
+			"FormatVolumeRequest.AllocationUnitSize": "uint32",
+			"FormatVolumeRequest.Full":               "bool",
+			"FormatVolumeRequest.Compress":           "bool",
+			"GetVolumeStatsResponse.AvailableBytes":  "int64",
+			"ResizeVolumeResponse.OldSizeBytes":      "int64",
+			"ResizeVolumeResponse.NewSizeBytes":      "int64",
+			"ResizeVolumeResponse.LargestSizeBytes":  "int64",
+			"ResizeVolumeResponse.Grew":              "bool",
+		},
 	},
 	{
 		name: "smb", face: reflect.TypeFor[smb.Interface](), concrete: reflect.TypeFor[smb.SMB](), new: smb.New,

@@ -4,6 +4,7 @@ package volume
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
@@ -49,15 +50,17 @@ func (v *Volume) isMounted(ctx context.Context, id hostapi.VolumeID) (bool, erro
 	return fileSystem != "", err
 }
 
-// FormatVolume formats a volume with NTFS, quickly, with the default allocation
-// unit and no label. A file system that Windows has mounted is lost: naming
+// FormatVolume formats a volume as the request says; the zero values stand for
+// NTFS, quickly, with the default allocation unit and no label. What Windows
+// cannot format with, ext4 say, is InvalidArgument and names what it can
+// (field-reports.md V14). A file system that Windows has mounted is lost: naming
 // such a volume means to wipe it. Content that Windows does not recognise is
 // ErrForeignContent or ErrDamaged unless Overwrite allows it to be lost; what
 // cannot be read is never overwritten. The boot, system, page file and
 // clustered volumes are ErrCriticalDisk.
 //
 // It blocks until the volume is formatted or ctx ends. Once begun, formatting
-// runs to its end; calls for the same volume meanwhile join it, and never
+// runs to its end; calls that ask for the same meanwhile join it, and never
 // format a second time.
 func (v *Volume) FormatVolume(ctx context.Context, req *FormatVolumeRequest) (*FormatVolumeResponse, error) {
 	const op = "volume.FormatVolume"
@@ -69,21 +72,25 @@ func (v *Volume) FormatVolume(ctx context.Context, req *FormatVolumeRequest) (*F
 	if err != nil {
 		return resp, err
 	}
-	change := "format"
+	format, err := formatOf(req)
+	if err != nil {
+		return resp, errdefs.Wrap(op, req.VolumeID, err)
+	}
+	change := fmt.Sprintf("format %+v", format)
 	if req.Overwrite {
-		change = "format with Overwrite"
+		change += " with Overwrite"
 	}
 	err = v.host.ChangeVolume(ctx, id, change, true, func(ctx context.Context, on []hostapi.Extent) error {
 		if err := v.host.CheckVolumeNotCritical(ctx, on); err != nil {
 			return err
 		}
-		return v.format(ctx, id, on, req.Overwrite)
+		return v.format(ctx, id, on, format, req.Overwrite)
 	})
 	return resp, errdefs.Wrap(op, req.VolumeID, err)
 }
 
 // format needs the locks.
-func (v *Volume) format(ctx context.Context, id hostapi.VolumeID, on []hostapi.Extent, overwrite bool) error {
+func (v *Volume) format(ctx context.Context, id hostapi.VolumeID, on []hostapi.Extent, format hostapi.Format, overwrite bool) error {
 	mounted, err := v.isMounted(ctx, id)
 	if err != nil {
 		return err
@@ -97,5 +104,6 @@ func (v *Volume) format(ctx context.Context, id hostapi.VolumeID, on []hostapi.E
 			return err
 		}
 	}
-	return v.host.FormatVolume(ctx, id, on, hostapi.Format{FileSystem: "NTFS", Force: mounted})
+	format.Force = mounted
+	return v.host.FormatVolume(ctx, id, on, format)
 }

@@ -17,7 +17,7 @@ const leastGrowth = 1 << 20
 // as SizeBytes, or as the disk allows for 0. Growth on the disk's side is seen
 // without a rescan. A size that the volume has, or exceeds by less than 1 MiB,
 // is no change and no error; it never shrinks. More than the disk allows is
-// OutOfRange. The volumes that Windows needs are ErrCriticalDisk.
+// OutOfRange. The response tells the sizes (field-reports.md V02). The volumes that Windows needs are ErrCriticalDisk.
 //
 // It blocks until the volume has grown or ctx ends, and is idempotent: it
 // continues where an earlier call was cut off between partition and file
@@ -35,16 +35,29 @@ func (v *Volume) ResizeVolume(ctx context.Context, req *ResizeVolumeRequest) (*R
 	if req.SizeBytes < 0 {
 		return resp, errdefs.New(errdefs.InvalidArgument, op, req.VolumeID, "invalid negative size %d (SizeBytes)", req.SizeBytes)
 	}
+	grown := make(chan hostapi.Grown, 1) // of this call, unless it has been left
 	err = v.host.ChangeVolume(ctx, id, "resize", false, func(ctx context.Context, on []hostapi.Extent) error {
 		if err := v.host.CheckVolumeNotCritical(ctx, on); err != nil {
 			return err
 		}
-		_, err := v.host.GrowVolume(ctx, id, on, func(now hostapi.Growth) (int64, error) {
+		sizes, err := v.host.GrowVolume(ctx, id, on, func(now hostapi.Growth) (int64, error) {
 			return planGrowth(now, req.SizeBytes)
 		})
+		grown <- sizes
 		return err
 	})
+	select {
+	case sizes := <-grown:
+		resp.tell(sizes)
+	default:
+	}
 	return resp, errdefs.Wrap(op, req.VolumeID, err)
+}
+
+func (resp *ResizeVolumeResponse) tell(sizes hostapi.Grown) {
+	before, after := sizes.Before, sizes.After
+	resp.OldSizeBytes, resp.NewSizeBytes, resp.LargestSizeBytes = before.Partition, after.Partition, before.Largest
+	resp.Grew = after.Partition > before.Partition || after.FileSystem > before.FileSystem
 }
 
 // planGrowth is the partition length for a wanted size. Largest is a multiple

@@ -47,6 +47,21 @@ type FormatVolumeRequest struct {
 	// damaged file system or volume manager, to be lost. A file system that
 	// Windows has mounted is re-formatted without it.
 	Overwrite bool
+
+	// FileSystem is NTFS, ReFS, FAT32 or exFAT, in any case; "" is NTFS.
+	FileSystem string
+	// Label is the volume's label: at most 32 characters, and 11 for FAT32 and
+	// exFAT; "" is none.
+	Label string
+	// AllocationUnitSize, in bytes, is a power of 2 from 512 on; 0 leaves it to
+	// Windows. ReFS takes 4096 and 65536.
+	AllocationUnitSize uint32
+	// Full writes and checks all of the volume, which takes long; else only
+	// the file system's structures are written.
+	Full bool
+	// Compress makes NTFS compress all files; its allocation unit is then at
+	// most 4096 bytes.
+	Compress bool
 }
 
 // FormatVolumeResponse is empty.
@@ -76,8 +91,18 @@ type ResizeVolumeRequest struct {
 	SizeBytes int64
 }
 
-// ResizeVolumeResponse is empty.
-type ResizeVolumeResponse struct{}
+// ResizeVolumeResponse tells what became of a volume, as far as it was read: also
+// beside an error, such as that of a size that does not fit. Sizes are of the
+// partition, in bytes.
+type ResizeVolumeResponse struct {
+	OldSizeBytes int64
+	NewSizeBytes int64
+	// LargestSizeBytes is what the disk allows.
+	LargestSizeBytes int64
+	// Grew: the partition is larger than before, or its file system, which an
+	// earlier call had left behind.
+	Grew bool
+}
 
 // GetVolumeStatsRequest asks for the size and use of a volume.
 type GetVolumeStatsRequest struct {
@@ -88,6 +113,8 @@ type GetVolumeStatsRequest struct {
 type GetVolumeStatsResponse struct {
 	TotalBytes int64
 	UsedBytes  int64
+	// AvailableBytes is what the caller may still write, within its quota.
+	AvailableBytes int64
 }
 
 // GetDiskNumberFromVolumeIDRequest asks for the disk of a volume.

@@ -15,7 +15,7 @@ import (
 // Interface is the volume group as drivers use it. Its methods are upstream's
 // and stay so. A response is never nil, also beside an error.
 type Interface interface {
-	// FormatVolume formats a volume with NTFS.
+	// FormatVolume formats a volume, with NTFS unless another is wanted.
 	FormatVolume(context.Context, *FormatVolumeRequest) (*FormatVolumeResponse, error)
 
 	// GetClosestVolumeIDFromTargetPath is the volume that holds a path.
@@ -155,7 +155,7 @@ func (v *Volume) GetDiskNumberFromVolumeID(ctx context.Context, req *GetDiskNumb
 	return resp, nil
 }
 
-// GetVolumeStats is the size and use of a volume in bytes; 0 and 0 for one
+// GetVolumeStats is the size and use of a volume in bytes; all 0 for one
 // without file system (behaviour.md VOL-30).
 func (v *Volume) GetVolumeStats(ctx context.Context, req *GetVolumeStatsRequest) (*GetVolumeStatsResponse, error) {
 	const op = "volume.GetVolumeStats"
@@ -171,7 +171,7 @@ func (v *Volume) GetVolumeStats(ctx context.Context, req *GetVolumeStatsRequest)
 	if err != nil {
 		return resp, errdefs.Wrap(op, req.VolumeID, err)
 	}
-	resp.TotalBytes = int64(space.Total)
+	resp.TotalBytes, resp.AvailableBytes = int64(space.Total), int64(space.Available)
 	resp.UsedBytes = int64(space.Total - min(space.Total, space.Free))
 	return resp, nil
 }

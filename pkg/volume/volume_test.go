@@ -272,7 +272,7 @@ func TestGetVolumeStats(t *testing.T) {
 		s := newSite(t, editDisk("data", func(d *simhost.DiskSpec) { d.Partitions[1].Volume.Used = 300 * simhost.MiB }))
 		got, err := s.stats(dataID)
 		s.must(err)
-		want := &volume.GetVolumeStatsResponse{TotalBytes: int64(simhost.GiB - 17*simhost.MiB), UsedBytes: int64(300 * simhost.MiB)}
+		want := &volume.GetVolumeStatsResponse{TotalBytes: int64(simhost.GiB - 17*simhost.MiB), UsedBytes: int64(300 * simhost.MiB), AvailableBytes: int64((1024 - 17 - 300) * simhost.MiB)}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
