@@ -24,7 +24,8 @@ import (
 // that they made.
 type session struct {
 	node       *simhost.Node
-	lab        *lab.Lab // nil: the groups have the node itself
+	lab        *lab.Lab  // nil: the groups have the node itself
+	host       *win.Host // counted
 	disk       *disk.Disk
 	volume     *volume.Volume
 	filesystem *filesystem.Filesystem
@@ -36,6 +37,7 @@ func newSession(t *testing.T, node *simhost.Node, host *win.Host) *session {
 	t.Helper()
 	s := &session{node: node}
 	counted := s.calls.Host(host)
+	s.host = counted
 	t.Cleanup(wmi.On(counted).Close)
 	var err error
 	if s.disk, err = disk.New(diskapi.On(counted)); err != nil {
