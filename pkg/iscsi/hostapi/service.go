@@ -49,7 +49,7 @@ func (h *host) serviceState(ctx context.Context, name string) (uint32, error) {
 }
 
 // Where the Microsoft DSM keeps which devices it claims, and how it writes all
-// devices of the bus iSCSI.
+// devices of the bus iSCSI (windows-api.md 10.6).
 const (
 	msdsmKey   = `SYSTEM\CurrentControlSet\Services\msdsm\Parameters`
 	msdsmValue = "DsmSupportedDeviceList"
