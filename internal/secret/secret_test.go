@@ -22,8 +22,14 @@ func (r request) Format(f fmt.State, verb rune) {
 
 func TestFormat(t *testing.T) {
 	for _, value := range []any{
-		Text(canary), []Text{canary}, struct{ S Text }{canary}, map[string]Text{"k": canary},
-		request{"name", canary}, &request{"name", canary}, []request{{"name", canary}}, struct{ R *request }{&request{"name", canary}},
+		Text(canary),
+		[]Text{canary},
+		struct{ S Text }{canary},
+		map[string]Text{"k": canary},
+		request{"name", canary},
+		&request{"name", canary},
+		[]request{{"name", canary}},
+		struct{ R *request }{&request{"name", canary}},
 	} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "% x", "%10v"} {
 			if got := fmt.Sprintf(verb, value); strings.Contains(got, canary) || strings.Contains(got, fmt.Sprintf("%x", canary)) {

@@ -267,7 +267,7 @@ func TestInspectDisk_Identity(t *testing.T) {
 			}
 			_, err := On(&win.Host{Devices: fakeDevices{`\\.\PhysicalDrive1`: d}}).InspectDisk(t.Context(), 1)
 			switch {
-			case c.want == errdefs.ErrInternal:
+			case errors.Is(c.want, errdefs.ErrInternal):
 				if errdefs.KindOf(err) != errdefs.Internal {
 					t.Errorf("got %v", err)
 				}

@@ -87,7 +87,7 @@ func TestListDisks_EachPropertyFailsForItself(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 			switch {
-			case c.err == errdefs.ErrInternal:
+			case errors.Is(c.err, errdefs.ErrInternal):
 				if errdefs.KindOf(got.Err) != errdefs.Internal {
 					t.Errorf("got %v", got.Err)
 				}

@@ -354,8 +354,8 @@ func TestOnCall_Hang(t *testing.T) {
 		_ = sizeOf(t, d)
 		_ = l.Snapshot()
 		select {
-		case <-flushed:
-			t.Error("the flush did not hang")
+		case err := <-flushed:
+			t.Errorf("the flush did not hang: %v", err)
 		default:
 		}
 		close(release)

@@ -134,12 +134,12 @@ func ldm(size, sector int64) []chunk {
 }
 
 func gptPrimary(size, sector int64) []chunk {
-	return []chunk{{sector, gptHeader(sector, 1, size/sector-1, 0, gptTable{})}}
+	return []chunk{{sector, gptHeader(sector, 1, size/sector-1, gptTable{})}}
 }
 
 func gptBackup(size, sector int64) []chunk {
 	last := size/sector - 1
-	return []chunk{{last * sector, gptHeader(sector, last, 1, 0, gptTable{})}}
+	return []chunk{{last * sector, gptHeader(sector, last, 1, gptTable{})}}
 }
 
 func linuxMBR(size, sector int64) []chunk {

@@ -59,14 +59,13 @@ func (t gptTable) entries(sector int64) []byte {
 	return b
 }
 
-// gptHeader encodes the header in sector own, whose twin is in sector other.
-// entriesAt 0 puts the entries beside it: after a primary, before a backup.
-func gptHeader(sector, own, other, entriesAt int64, t gptTable) []byte {
+// gptHeader encodes the header in sector own, whose twin is in sector other. The
+// entries are beside it: after a primary, before a backup.
+func gptHeader(sector, own, other int64, t gptTable) []byte {
 	last := max(own, other)
-	if entriesAt == 0 {
-		if entriesAt = 2; own > other {
-			entriesAt = own - gptSectors(sector)
-		}
+	entriesAt := int64(2)
+	if own > other {
+		entriesAt = own - gptSectors(sector)
 	}
 	b := make([]byte, sector)
 	copy(b, "EFI PART")
@@ -124,10 +123,10 @@ func (d *disk) writeTable() {
 		t := gptTable{d.id, d.partitions}
 		entries := t.entries(sector)
 		d.media.writeAt(mbrSector(0, []mbrEntry{{kind: 0xEE, first: 1, sectors: last}}), 0)
-		d.media.writeAt(gptHeader(sector, 1, last, 0, t), sector)
+		d.media.writeAt(gptHeader(sector, 1, last, t), sector)
 		d.media.writeAt(entries, 2*sector)
 		d.media.writeAt(entries, (last-gptSectors(sector))*sector)
-		d.media.writeAt(gptHeader(sector, last, 1, 0, t), last*sector)
+		d.media.writeAt(gptHeader(sector, last, 1, t), last*sector)
 	case abi.PartitionStyleMBR:
 		if d.superfloppy() {
 			return

@@ -3,6 +3,7 @@
 package simhost
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -107,7 +108,7 @@ func (o *wmiObject) use() error {
 func (o *wmiObject) Close() {
 	o.n.mu.Lock()
 	defer o.n.mu.Unlock()
-	if o.use() == errDisconnected { // which has told of the second Close
+	if errors.Is(o.use(), errDisconnected) { // which has told of the second Close
 		return
 	}
 	o.closed = true
@@ -260,7 +261,7 @@ func (s *wmiSession) target(c *cimClass, m cimMethod, path string) (*wmiPath, er
 	case found != c, p.keys == nil && !m.static:
 		return nil, win.WBEM_E_INVALID_OBJECT_PATH
 	case p.keys == nil:
-		return nil, nil
+		return nil, nil //nolint:nilnil // the class itself
 	}
 	return &p, nil
 }

@@ -197,7 +197,10 @@ func TestWMI_Parameters(t *testing.T) {
 		defer s.Close()
 		for _, value := range []any{
 			nil, true, uint8(7), int16(-2), int32(-3), "text", float32(1.5), 2.5,
-			[]any{"x", "y"}, []any{int32(1), int32(2)}, []any{true}, []any{},
+			[]any{"x", "y"},
+			[]any{int32(1), int32(2)},
+			[]any{true},
+			[]any{},
 		} {
 			_, err := s.Start("MSFT_StorageSetting", "", "UpdateHostStorageCache", []win.Param{{Name: "None", Value: value}})
 			if !errors.Is(err, win.WBEM_E_NOT_FOUND) {
