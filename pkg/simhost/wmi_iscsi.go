@@ -233,19 +233,20 @@ var iscsiTexts = map[win.ISDSC]string{
 	win.ISDSC_DEVICE_BUSY_ON_SESSION:   "The session cannot be logged out since a device on that session is currently being used.",
 }
 
-// text and number are parameters; NULL is the zero value.
+// text is a parameter or property, "" for NULL.
 func (o cimObject) text(name string) string {
 	s, _ := o[name].(string)
 	return s
 }
 
-func (o cimObject) number(name string) uint16 {
-	v, _ := o[name].(uint16)
-	return v
+// portalPort is the port of a portal's parameters or properties, 0 for NULL.
+func (o cimObject) portalPort() uint16 {
+	port, _ := o["TargetPortalPortNumber"].(uint16)
+	return port
 }
 
 func wmiNewPortal(n *Node, _, in cimObject) (cimObject, win.ReturnValue, error) {
-	address, port := in.text("TargetPortalAddress"), or(in.number("TargetPortalPortNumber"), iscsiPort)
+	address, port := in.text("TargetPortalAddress"), or(in.portalPort(), iscsiPort)
 	if !n.iscsiRuns() {
 		return n.iscsiFailure(win.ISDSC_SERVICE_NOT_RUNNING)
 	}
@@ -260,7 +261,7 @@ func wmiNewPortal(n *Node, _, in cimObject) (cimObject, win.ReturnValue, error) 
 func onPortal(do func(*Node, *iscsiRegistration) error) wmiMethod {
 	return func(n *Node, self, in cimObject) (cimObject, win.ReturnValue, error) {
 		address := or(in.text("TargetPortalAddress"), self.text("TargetPortalAddress"))
-		port := or(in.number("TargetPortalPortNumber"), self.number("TargetPortalPortNumber"))
+		port := or(in.portalPort(), self.portalPort())
 		r := n.iscsi.registration(address, port)
 		err := error(win.ISDSC_PORTAL_NOT_FOUND)
 		if r != nil {
@@ -291,7 +292,7 @@ func wmiConnect(n *Node, _, in cimObject) (cimObject, win.ReturnValue, error) {
 	multipath, _ := in["IsMultipathEnabled"].(bool)
 	persistent, _ := in["IsPersistent"].(bool)
 	s, err := n.connectTarget(iscsiLogin{
-		target: in.text("NodeAddress"), address: in.text("TargetPortalAddress"), port: or(in.number("TargetPortalPortNumber"), iscsiPort),
+		target: in.text("NodeAddress"), address: in.text("TargetPortalAddress"), port: or(in.portalPort(), iscsiPort),
 		auth: or(in.text("AuthenticationType"), "NONE"), user: in.text("ChapUsername"), secret: in.text("ChapSecret"), multipath: multipath,
 	}, persistent)
 	if err != nil {
