@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/windows"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 )
 
 // server answers the driver's requests from the node.
@@ -248,6 +249,9 @@ func (s *server) ask(m message) ([]byte, error) {
 	output := make([]byte, m.output)
 	switch m.kind {
 	case kindControl, kindFileSystem:
+		if f.path == abi.MountPointManager && m.code != abi.IOCTL_MOUNTMGR_QUERY_POINTS {
+			return passOn(m, output)
+		}
 		f.need(neededFor(m.code))
 		n, err := f.device.Control(m.code, m.data, output)
 		return output[:n], err
@@ -261,6 +265,24 @@ func (s *server) ask(m message) ([]byte, error) {
 	default: // the boundary writes nothing
 		return nil, win.ERROR_INVALID_FUNCTION
 	}
+}
+
+// passOn sends a control code to Wine's own mount manager, which Wine itself asks
+// for what the node knows nothing of.
+func passOn(m message, output []byte) ([]byte, error) {
+	name, err := windows.UTF16PtrFromString(`\\?\GLOBALROOT\Device\MountPointManager`)
+	if err != nil {
+		return nil, err
+	}
+	handle, err := windows.CreateFile(name, windows.GENERIC_READ|windows.GENERIC_WRITE,
+		windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil, windows.OPEN_EXISTING, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = windows.CloseHandle(handle) }()
+	var n uint32
+	err = windows.DeviceIoControl(handle, m.code, first(m.data), uint32(len(m.data)), first(output), uint32(len(output)), &n, nil)
+	return output[:n], err
 }
 
 // queryVolume is what Wine's GetVolumeInformationW and GetDiskFreeSpaceExW ask

@@ -3,6 +3,7 @@
 package lab_test
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -57,7 +58,7 @@ func TestDisks(t *testing.T) {
 	})
 }
 
-func sameError(a, b error) bool { return a == b }
+func sameError(a, b error) bool { return reflect.DeepEqual(a, b) }
 
 func answersOf(t *testing.T, devices win.Devices, path string, access win.Access) map[string]answer {
 	t.Helper()
