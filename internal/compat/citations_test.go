@@ -14,15 +14,14 @@ import (
 // What Go comments cite is there: a page of docs, and of docs/facts the section,
 // rule or row too.
 func TestCitations(t *testing.T) {
-	pages := map[string]string{}
+	pages := map[string]map[string]bool{}
 	for _, folder := range []string{"", "facts"} {
 		names, err := filepath.Glob(filepath.Join("..", "..", "docs", folder, "*.md"))
 		must(t, err)
 		for _, name := range names {
-			pages[filepath.Base(name)] = read(t, folder+"/"+filepath.Base(name))
+			pages[filepath.Base(name)] = sections(read(t, folder+"/"+filepath.Base(name)))
 		}
 	}
-	comment := regexp.MustCompile(`(?m)^\s*// ?(.*)$`)
 	cited := regexp.MustCompile(`\b([a-z0-9-]+\.md)(?:[ /]+([0-9]+(?:\.[0-9]+)?|[A-Z]+-?[0-9]+)\b)?`)
 	must(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -37,20 +36,30 @@ func TestCitations(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		var text strings.Builder
-		for _, m := range comment.FindAllSubmatch(source, -1) {
-			text.Write(append(m[1], ' '))
-		}
-		for _, m := range cited.FindAllStringSubmatch(text.String(), -1) {
+		for _, m := range cited.FindAllStringSubmatch(comments(string(source)), -1) {
 			page, known := pages[m[1]]
 			switch {
 			case m[1] == "README.md":
 			case !known:
 				t.Errorf("%s cites %s, which docs has not", path, m[1])
-			case m[1] != "architecture.md" && !section(page, m[2]):
+			case m[1] != "architecture.md" && !page[m[2]]:
 				t.Errorf("%s cites %s %s, which has no such section", path, m[1], m[2])
 			}
 		}
 		return nil
 	}))
+}
+
+// comments are a file's comments in one line.
+func comments(source string) string {
+	if !strings.Contains(source, ".md") {
+		return ""
+	}
+	var text strings.Builder
+	for line := range strings.Lines(source) {
+		if _, comment, ok := strings.Cut(line, "//"); ok {
+			text.WriteString(strings.TrimSpace(comment) + " ")
+		}
+	}
+	return text.String()
 }
