@@ -39,12 +39,20 @@ type DiskDescription struct {
 	// no error.
 	Err error
 
-	identified bool
+	identified, stated bool
 }
 
 // Identified reports whether the disk told all by which it can be found. Where
 // it did not, it may be the one that is looked for.
 func (disk DiskDescription) Identified() bool { return disk.identified }
+
+// Page83 is the identifier of page 0x83 by which upstream knows the disk; "" if
+// there is none or it is blank.
+func (disk DiskDescription) Page83() string { return abi.Page83(disk.Identifiers) }
+
+// StateKnown reports whether the disk told its State. The zero State is not to be
+// taken for an online disk's where it did not.
+func (disk DiskDescription) StateKnown() bool { return disk.stated }
 
 // Serial is the serial number without the blanks around it.
 func (disk DiskDescription) Serial() string { return strings.TrimSpace(disk.SerialNumber) }
@@ -191,7 +199,7 @@ func (disk *DiskDescription) readSize(d win.Device) error {
 
 func (disk *DiskDescription) readState(d win.Device) (err error) {
 	disk.State, err = diskState(d)
-	if unsupported(err) {
+	if disk.stated = err == nil; unsupported(err) {
 		return nil
 	}
 	return err
