@@ -10,18 +10,38 @@ import (
 	"unicode/utf8"
 )
 
-// table is an answer of rows under a header.
+// table is the answer of a reading verb: objects of one kind, as rows for people
+// and as items for programs.
 type table struct {
-	header []string
+	kind   string
+	items  []object
+	header []string // nil: rows that explain themselves
+	wide   int      // how many columns at the end only people with room see
 	rows   [][]string
 }
 
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+// object is one item of an answer. Its name is that by which other verbs take it.
+type object interface{ name() string }
 
-// String aligns the columns.
-func (t *table) String() string {
-	rows := append([][]string{t.header}, t.rows...)
-	widths := make([]int, len(t.header))
+func (t *table) add(item object, cells ...string) {
+	t.items = append(t.items, item)
+	t.rows = append(t.rows, cells)
+}
+
+// one is a table of one object, in a few words.
+func one(kind string, item object, words string) *table {
+	t := &table{kind: kind}
+	t.add(item, words)
+	return t
+}
+
+// text aligns the columns.
+func (t *table) text(wide, header bool) string {
+	rows := t.rows
+	if header && t.header != nil {
+		rows = append([][]string{t.header}, rows...)
+	}
+	widths := map[int]int{}
 	for _, row := range rows {
 		for i, cell := range row {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
@@ -29,6 +49,9 @@ func (t *table) String() string {
 	}
 	var out strings.Builder
 	for _, row := range rows {
+		if !wide {
+			row = row[:len(row)-t.wide]
+		}
 		var line strings.Builder
 		for i, cell := range row {
 			fmt.Fprintf(&line, "%-*s  ", widths[i], cell)
@@ -38,15 +61,10 @@ func (t *table) String() string {
 	return out.String()
 }
 
-// line is an answer of one line.
-type line string
+// done is the answer of a verb that changes something.
+func done(format string, args ...any) string { return fmt.Sprintf(format, args...) + "\n" }
 
-// String ends the line.
-func (l line) String() string { return string(l) + "\n" }
-
-func linef(format string, args ...any) line { return line(fmt.Sprintf(format, args...)) }
-
-func yesNo(yes bool) line {
+func yesNo(yes bool) string {
 	if yes {
 		return "yes"
 	}
@@ -58,15 +76,6 @@ const (
 	none    = "-"
 	unknown = "?"
 )
-
-// cell is a fact of a list, or ? with a warning where it could not be read.
-func cell(h *host, fact string, err error) string {
-	if err != nil {
-		h.warn(err)
-		return unknown
-	}
-	return fact
-}
 
 // word is a text as one word of a table; with quotes where blanks need them.
 func word(s string) string {

@@ -63,6 +63,11 @@ A simulated node lives for one command. It starts with all its disks attached,
 new volumes arrive at once, and what the command changed is listed on standard
 error.
 
+Answers: verbs that only ask take -o table, wide, json, yaml or name. The documents
+of json and yaml are versioned and stable; tables are for people.
+Changes: verbs that change something take --dry-run, which only tells what.
+Shells: csi-proxy completion SHELL prints what completes verbs, flags and hosts.
+
 Exit codes:
 %s`
 
@@ -113,6 +118,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.group("smb", "Shares of file servers: map, unmap, list", smbVerbs()),
 		a.iscsiCommand(),
 		a.group("system", "The machine's serial number, and services: start and stop", systemVerbs()),
+		a.treeCommand(),
 		a.demoCommand(),
 		a.versionCommand(),
 	)

@@ -186,7 +186,7 @@ func TestList_WithWhatCannotBeRead(t *testing.T) {
 	if r.code != 0 || !strings.Contains(r.out, "1     online   ?     1        2") {
 		t.Errorf("%s", r.transcript(nil))
 	}
-	if want := `warning: disk.GetDiskStats "disk 1": torn cable`; !strings.Contains(r.err, want) {
+	if want := `warning: disk.ListDisks "disk 1": torn cable`; !strings.Contains(r.err, want) {
 		t.Errorf("got %q, want %q", r.err, want)
 	}
 }

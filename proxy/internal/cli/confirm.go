@@ -47,6 +47,17 @@ func (a *app) confirm(ctx context.Context, format string, args ...any) error {
 	}
 }
 
+// errPlanned ends a change that was only to be told.
+var errPlanned = errors.New("planned")
+
+// plan is confirm for those who only want to know.
+func (a *app) plan(_ context.Context, format string, args ...any) error {
+	if _, err := fmt.Fprintf(a.Out, "would "+format+"\n", args...); err != nil {
+		return err
+	}
+	return errPlanned
+}
+
 // readLine reads a line, or what there is of one, without holding up its caller.
 func (a *app) readLine() <-chan string {
 	read := make(chan string, 1)
@@ -74,7 +85,7 @@ func askBefore(h *host, confirm ask) *host {
 }
 
 type askingDisk struct {
-	disk.Interface
+	diskGroup
 	confirm ask
 }
 
@@ -82,47 +93,47 @@ func (d askingDisk) PartitionDisk(ctx context.Context, req *disk.PartitionDiskRe
 	if err := d.confirm(ctx, "partition disk %d%s", req.DiskNumber, overwriting(req.Overwrite)); err != nil {
 		return &disk.PartitionDiskResponse{}, err
 	}
-	return d.Interface.PartitionDisk(ctx, req)
+	return d.diskGroup.PartitionDisk(ctx, req)
 }
 
 func (d askingDisk) SetDiskState(ctx context.Context, req *disk.SetDiskStateRequest) (*disk.SetDiskStateResponse, error) {
 	if err := d.confirm(ctx, "take disk %d %s", req.DiskNumber, stateName(req.IsOnline)); err != nil {
 		return &disk.SetDiskStateResponse{}, err
 	}
-	return d.Interface.SetDiskState(ctx, req)
+	return d.diskGroup.SetDiskState(ctx, req)
 }
 
 type askingVolume struct {
-	volume.Interface
+	volumeGroup
 	confirm ask
 }
 
 func (v askingVolume) FormatVolume(ctx context.Context, req *volume.FormatVolumeRequest) (*volume.FormatVolumeResponse, error) {
-	if err := v.confirm(ctx, "format volume %s%s", req.VolumeID, overwriting(req.Overwrite)); err != nil {
+	if err := v.confirm(ctx, "format volume %s%s%s", req.VolumeID, formatting(req), overwriting(req.Overwrite)); err != nil {
 		return &volume.FormatVolumeResponse{}, err
 	}
-	return v.Interface.FormatVolume(ctx, req)
+	return v.volumeGroup.FormatVolume(ctx, req)
 }
 
 func (v askingVolume) MountVolume(ctx context.Context, req *volume.MountVolumeRequest) (*volume.MountVolumeResponse, error) {
 	if err := v.confirm(ctx, "mount volume %s at %s", req.VolumeID, req.TargetPath); err != nil {
 		return &volume.MountVolumeResponse{}, err
 	}
-	return v.Interface.MountVolume(ctx, req)
+	return v.volumeGroup.MountVolume(ctx, req)
 }
 
 func (v askingVolume) UnmountVolume(ctx context.Context, req *volume.UnmountVolumeRequest) (*volume.UnmountVolumeResponse, error) {
 	if err := v.confirm(ctx, "unmount volume %s from %s", req.VolumeID, req.TargetPath); err != nil {
 		return &volume.UnmountVolumeResponse{}, err
 	}
-	return v.Interface.UnmountVolume(ctx, req)
+	return v.volumeGroup.UnmountVolume(ctx, req)
 }
 
 func (v askingVolume) ResizeVolume(ctx context.Context, req *volume.ResizeVolumeRequest) (*volume.ResizeVolumeResponse, error) {
-	if err := v.confirm(ctx, "resize volume %s", req.VolumeID); err != nil {
+	if err := v.confirm(ctx, "resize volume %s%s", req.VolumeID, resizing(req.SizeBytes)); err != nil {
 		return &volume.ResizeVolumeResponse{}, err
 	}
-	return v.Interface.ResizeVolume(ctx, req)
+	return v.volumeGroup.ResizeVolume(ctx, req)
 }
 
 type askingFilesystem struct {
@@ -246,6 +257,31 @@ func (s askingSystem) StopService(ctx context.Context, req *system.StopServiceRe
 		return &system.StopServiceResponse{}, err
 	}
 	return s.Interface.StopService(ctx, req)
+}
+
+// formatting says what a volume is formatted with, as far as that is asked for.
+func formatting(req *volume.FormatVolumeRequest) string {
+	var with []string
+	if req.FileSystem != "" {
+		with = append(with, req.FileSystem)
+	}
+	if req.Label != "" {
+		with = append(with, fmt.Sprintf("label %q", req.Label))
+	}
+	if req.AllocationUnitSize != 0 {
+		with = append(with, fmt.Sprintf("allocation units of %d bytes", req.AllocationUnitSize))
+	}
+	if len(with) == 0 {
+		return ""
+	}
+	return " with " + strings.Join(with, ", ")
+}
+
+func resizing(bytes int64) string {
+	if bytes == 0 {
+		return " to all that its disk has after it"
+	}
+	return " to " + size(bytes).exact()
 }
 
 func overwriting(overwrite bool) string {

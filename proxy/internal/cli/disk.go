@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 )
 
 func diskVerbs() []verb {
@@ -20,51 +22,54 @@ func diskVerbs() []verb {
 			use:   "list",
 			short: "List disks with state, size, identifiers and location",
 			long:  "What could not be read is shown as ?, and the reason on standard error.",
-			run:   listDisks,
+			read:  listDisks,
 		},
+		describeVerb(),
 		{
 			use:   "ids",
 			short: "List the identifiers of every disk",
 			long:  "They are as the device gives them, in quotes where they hold blanks.",
-			run:   listDiskIDs,
+			read:  listDiskIDs,
 		},
 		{
 			use:   "locations",
 			short: "List the location of every disk",
-			run:   listDiskLocations,
+			read:  listDiskLocations,
 		},
 		{
 			use:     "stats DISK",
 			short:   "Size of a disk in bytes",
 			example: "stats 1",
-			run:     diskStats,
+			read:    diskStats,
 		},
 		{
 			use:   "state DISK",
 			short: "Tell whether a disk is online or offline",
-			run:   diskState,
+			read:  diskState,
 		},
 		{
-			use:   "online DISK",
-			short: "Bring a disk online",
-			long:  "An offline disk also becomes writable.",
-			run:   setDiskState(true),
+			use:    "online DISK",
+			short:  "Bring a disk online",
+			long:   "An offline disk also becomes writable.",
+			change: setDiskState(true),
 		},
 		{
-			use:   "offline DISK",
-			short: "Take a disk offline",
-			long:  "Its volumes go away with what was not flushed; unmount them first.",
-			run:   setDiskState(false),
+			use:    "offline DISK",
+			short:  "Take a disk offline",
+			long:   "Its volumes go away with what was not flushed; unmount them first.",
+			change: setDiskState(false),
 		},
 		partitionVerb(),
 		{
-			use:   "rescan",
-			short: "Look for new and grown disks",
-			run: func(ctx context.Context, h *host, _ []string) (fmt.Stringer, error) {
+			use:      "rescan",
+			short:    "Look for new and grown disks",
+			harmless: true,
+			change: func(ctx context.Context, h *host, _ []string) (string, error) {
 				_, err := h.disk.Rescan(ctx, &disk.RescanRequest{})
-				return line("rescanned"), err
+				return done("rescanned"), err
 			},
 		},
+		waitVerb(),
 	}
 }
 
@@ -78,13 +83,13 @@ func partitionVerb() verb {
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&overwrite, "overwrite", false, "lose what Windows does not recognise on the disk")
 		},
-		run: func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+		change: func(ctx context.Context, h *host, args []string) (string, error) {
 			number, err := diskNumber(args[0])
 			if err != nil {
-				return nil, err
+				return "", err
 			}
 			_, err = h.disk.PartitionDisk(ctx, &disk.PartitionDiskRequest{DiskNumber: number, Overwrite: overwrite})
-			return linef("disk %d is partitioned", number), err
+			return done("disk %d is partitioned", number), err
 		},
 	}
 }
@@ -98,8 +103,8 @@ func diskNumber(text string) (uint32, error) {
 	return uint32(n), nil
 }
 
-func listDisks(ctx context.Context, h *host, _ []string) (fmt.Stringer, error) {
-	ids, err := h.disk.ListDiskIDs(ctx, &disk.ListDiskIDsRequest{})
+func listDisks(ctx context.Context, h *host, _ []string) (*table, error) {
+	disks, err := h.disk.ListDisks(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -107,55 +112,67 @@ func listDisks(ctx context.Context, h *host, _ []string) (fmt.Stringer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{header: []string{"DISK", "STATE", "SIZE", "ADAPTER", "TARGET", "LUN", "SERIAL", "PAGE 83"}}
-	for _, number := range slices.Sorted(maps.Keys(ids.DiskIDs)) {
-		id, place := ids.DiskIDs[number], places.DiskLocations[number]
-		if place == nil { // gone between the two lists
-			place = &disk.DiskLocation{}
+	t := &table{
+		kind:   kindDisk,
+		header: []string{"DISK", "STATE", "SIZE", "ADAPTER", "TARGET", "LUN", "SERIAL", "PAGE 83", "READ-ONLY", "BUS", "VENDOR", "PRODUCT"},
+		wide:   4,
+	}
+	for _, d := range disks {
+		if d.Err != nil {
+			h.warn(errdefs.Wrap("disk.ListDisks", fmt.Sprintf("disk %d", d.Number), d.Err))
 		}
-		t.add(strconv.FormatUint(uint64(number), 10), stateCell(ctx, h, number), sizeCell(ctx, h, number),
-			word(place.Adapter), word(place.Target), word(place.LUNID), word(id.SerialNumber), word(id.Page83))
+		if _, numbered := places.DiskLocations[d.Number]; !numbered {
+			continue
+		}
+		o := described(d)
+		place(&o, places.DiskLocations[d.Number])
+		readOnly, bytes := unknown, unknown
+		if o.ReadOnly != nil {
+			readOnly = yesNo(*o.ReadOnly)
+		}
+		if d.Size > 0 {
+			bytes = size(d.Size).String()
+		}
+		t.add(o, o.name(), cmp.Or(o.State, unknown), bytes, word(o.Adapter), word(o.Target), word(o.LUN), word(o.Serial), word(o.Page83),
+			readOnly, word(o.Bus), word(o.Vendor), word(o.Product))
 	}
 	return t, nil
 }
 
-func stateCell(ctx context.Context, h *host, number uint32) string {
-	resp, err := h.disk.GetDiskState(ctx, &disk.GetDiskStateRequest{DiskNumber: number})
-	return cell(h, stateName(resp.IsOnline), err)
+func place(o *diskObject, at *disk.DiskLocation) {
+	o.Adapter, o.Target, o.LUN = at.Adapter, at.Target, at.LUNID
 }
 
-func sizeCell(ctx context.Context, h *host, number uint32) string {
-	resp, err := h.disk.GetDiskStats(ctx, &disk.GetDiskStatsRequest{DiskNumber: number})
-	return cell(h, size(resp.TotalBytes).String(), err)
-}
-
-func listDiskIDs(ctx context.Context, h *host, _ []string) (fmt.Stringer, error) {
+func listDiskIDs(ctx context.Context, h *host, _ []string) (*table, error) {
 	resp, err := h.disk.ListDiskIDs(ctx, &disk.ListDiskIDsRequest{})
 	if err != nil {
 		return nil, err
 	}
-	t := &table{header: []string{"DISK", "SERIAL", "PAGE 83"}}
+	t := &table{kind: kindDisk, header: []string{"DISK", "SERIAL", "PAGE 83"}}
 	for _, number := range slices.Sorted(maps.Keys(resp.DiskIDs)) {
 		id := resp.DiskIDs[number]
-		t.add(strconv.FormatUint(uint64(number), 10), word(id.SerialNumber), word(id.Page83))
+		o := diskObject{Number: number, Serial: id.SerialNumber, Page83: id.Page83}
+		t.add(o, o.name(), word(id.SerialNumber), word(id.Page83))
 	}
 	return t, nil
 }
 
-func listDiskLocations(ctx context.Context, h *host, _ []string) (fmt.Stringer, error) {
+func listDiskLocations(ctx context.Context, h *host, _ []string) (*table, error) {
 	resp, err := h.disk.ListDiskLocations(ctx, &disk.ListDiskLocationsRequest{})
 	if err != nil {
 		return nil, err
 	}
-	t := &table{header: []string{"DISK", "ADAPTER", "BUS", "TARGET", "LUN"}}
+	t := &table{kind: kindDisk, header: []string{"DISK", "ADAPTER", "BUS", "TARGET", "LUN"}}
 	for _, number := range slices.Sorted(maps.Keys(resp.DiskLocations)) {
 		l := resp.DiskLocations[number]
-		t.add(strconv.FormatUint(uint64(number), 10), word(l.Adapter), word(l.Bus), word(l.Target), word(l.LUNID))
+		o := diskObject{Number: number}
+		place(&o, l)
+		t.add(o, o.name(), word(l.Adapter), word(l.Bus), word(l.Target), word(l.LUNID))
 	}
 	return t, nil
 }
 
-func diskStats(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+func diskStats(ctx context.Context, h *host, args []string) (*table, error) {
 	number, err := diskNumber(args[0])
 	if err != nil {
 		return nil, err
@@ -164,27 +181,29 @@ func diskStats(ctx context.Context, h *host, args []string) (fmt.Stringer, error
 	if err != nil {
 		return nil, err
 	}
-	t := &table{header: []string{"DISK", "TOTAL"}}
-	t.add(strconv.FormatUint(uint64(number), 10), size(resp.TotalBytes).exact())
+	t := &table{kind: kindDisk, header: []string{"DISK", "TOTAL"}}
+	o := diskObject{Number: number, SizeBytes: resp.TotalBytes}
+	t.add(o, o.name(), size(resp.TotalBytes).exact())
 	return t, nil
 }
 
-func diskState(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+func diskState(ctx context.Context, h *host, args []string) (*table, error) {
 	number, err := diskNumber(args[0])
 	if err != nil {
 		return nil, err
 	}
 	resp, err := h.disk.GetDiskState(ctx, &disk.GetDiskStateRequest{DiskNumber: number})
-	return line(stateName(resp.IsOnline)), err
+	state := stateName(resp.IsOnline)
+	return one(kindDisk, diskObject{Number: number, State: state}, state), err
 }
 
-func setDiskState(online bool) func(context.Context, *host, []string) (fmt.Stringer, error) {
-	return func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+func setDiskState(online bool) func(context.Context, *host, []string) (string, error) {
+	return func(ctx context.Context, h *host, args []string) (string, error) {
 		number, err := diskNumber(args[0])
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		_, err = h.disk.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: online})
-		return linef("disk %d is %s", number, stateName(online)), err
+		return done("disk %d is %s", number, stateName(online)), err
 	}
 }

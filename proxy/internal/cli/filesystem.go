@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/pflag"
 
@@ -18,25 +17,25 @@ func filesystemVerbs() []verb {
 			short:   "Tell whether something is at a path",
 			long:    "A link counts, wherever it leads.",
 			example: `exists C:\Windows --host sim:aws-nitro`,
-			run: func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+			read: func(ctx context.Context, h *host, args []string) (*table, error) {
 				resp, err := h.filesystem.PathExists(ctx, &filesystem.PathExistsRequest{Path: args[0]})
-				return yesNo(resp.Exists), err
+				return one(kindPath, pathObject{Path: args[0], Exists: &resp.Exists}, yesNo(resp.Exists)), err
 			},
 		},
 		{
 			use:   "valid PATH",
 			short: "Tell whether Windows finds a path, in any form",
-			run: func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+			read: func(ctx context.Context, h *host, args []string) (*table, error) {
 				resp, err := h.filesystem.PathValid(ctx, &filesystem.PathValidRequest{Path: args[0]})
-				return yesNo(resp.Valid), err
+				return one(kindPath, pathObject{Path: args[0], Valid: &resp.Valid}, yesNo(resp.Valid)), err
 			},
 		},
 		{
 			use:   "mkdir PATH",
 			short: "Make a directory and its missing parents",
-			run: func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+			change: func(ctx context.Context, h *host, args []string) (string, error) {
 				_, err := h.filesystem.Mkdir(ctx, &filesystem.MkdirRequest{Path: args[0]})
-				return linef("%s is a directory", args[0]), err
+				return done("%s is a directory", args[0]), err
 			},
 		},
 		rmdirVerb(),
@@ -44,18 +43,18 @@ func filesystemVerbs() []verb {
 			use:   "rmdir-contents PATH",
 			short: "Remove all below a directory",
 			long:  "Links are removed themselves; where a volume is mounted below, nothing is.",
-			run: func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+			change: func(ctx context.Context, h *host, args []string) (string, error) {
 				_, err := h.filesystem.RmdirContents(ctx, &filesystem.RmdirContentsRequest{Path: args[0]})
-				return linef("%s is empty", args[0]), err
+				return done("%s is empty", args[0]), err
 			},
 		},
 		linkVerb(),
 		{
 			use:   "is-link PATH",
 			short: "Tell whether a live link or mount folder is at a path",
-			run: func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+			read: func(ctx context.Context, h *host, args []string) (*table, error) {
 				resp, err := h.filesystem.IsSymlink(ctx, &filesystem.IsSymlinkRequest{Path: args[0]})
-				return yesNo(resp.IsSymlink), err
+				return one(kindPath, pathObject{Path: args[0], Link: &resp.IsSymlink}, yesNo(resp.IsSymlink)), err
 			},
 		},
 	}
@@ -69,9 +68,9 @@ func rmdirVerb() verb {
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&force, "force", false, "remove all below it too, and take a missing path for success")
 		},
-		run: func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+		change: func(ctx context.Context, h *host, args []string) (string, error) {
 			_, err := h.filesystem.Rmdir(ctx, &filesystem.RmdirRequest{Path: args[0], Force: force})
-			return linef("%s is removed", args[0]), err
+			return done("%s is removed", args[0]), err
 		},
 	}
 }
@@ -85,11 +84,11 @@ func linkVerb() verb {
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&allowMissing, "allow-missing", false, "make a directory link where SOURCE is missing")
 		},
-		run: func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+		change: func(ctx context.Context, h *host, args []string) (string, error) {
 			_, err := h.filesystem.CreateSymlink(ctx, &filesystem.CreateSymlinkRequest{
 				SourcePath: args[0], TargetPath: args[1], AllowMissing: allowMissing,
 			})
-			return linef("%s leads to %s", args[1], args[0]), err
+			return done("%s leads to %s", args[1], args[0]), err
 		},
 	}
 }

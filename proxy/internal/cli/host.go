@@ -29,8 +29,8 @@ import (
 
 // host is what verbs talk to.
 type host struct {
-	disk       disk.Interface
-	volume     volume.Interface
+	disk       diskGroup
+	volume     volumeGroup
 	filesystem filesystem.Interface
 	smb        smbGroup
 	iscsi      iscsi.Interface

@@ -40,22 +40,22 @@ func portalVerbs() []verb {
 			short:   "Register a target portal and ask it for its targets",
 			long:    "A portal that is registered is asked again.\n" + portalSpellings,
 			example: "add 10.0.0.10 --yes",
-			run: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, _ []string) (fmt.Stringer, error) {
+			change: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, _ []string) (string, error) {
 				_, err := h.iscsi.AddTargetPortal(ctx, &iscsi.AddTargetPortalRequest{TargetPortal: p})
-				return linef("%s is registered", p), err
+				return done("%s is registered", p), err
 			}),
 		},
 		{
 			use:   "list",
 			short: "List the registered target portals",
-			run: func(ctx context.Context, h *host, _ []string) (fmt.Stringer, error) {
+			read: func(ctx context.Context, h *host, _ []string) (*table, error) {
 				resp, err := h.iscsi.ListTargetPortals(ctx, &iscsi.ListTargetPortalsRequest{})
 				if err != nil {
 					return nil, err
 				}
-				t := &table{header: []string{"ADDRESS", "PORT"}}
+				t := &table{kind: kindPortal, header: []string{"ADDRESS", "PORT"}}
 				for _, p := range resp.TargetPortals {
-					t.add(word(p.TargetAddress), strconv.FormatUint(uint64(p.TargetPort), 10))
+					t.add(portalObject{p.TargetAddress, p.TargetPort, p.String()}, word(p.TargetAddress), strconv.FormatUint(uint64(p.TargetPort), 10))
 				}
 				return t, nil
 			},
@@ -64,18 +64,22 @@ func portalVerbs() []verb {
 			use:   "remove PORTAL",
 			short: "Forget a target portal",
 			long:  "Its sessions stay. A portal that is not registered is an error.\n" + portalSpellings,
-			run: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, _ []string) (fmt.Stringer, error) {
+			change: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, _ []string) (string, error) {
 				_, err := h.iscsi.RemoveTargetPortal(ctx, &iscsi.RemoveTargetPortalRequest{TargetPortal: p})
-				return linef("%s is not registered", p), err
+				return done("%s is not registered", p), err
 			}),
 		},
 		{
 			use:   "discover PORTAL",
 			short: "List the targets that a registered portal offered when it was last asked",
 			long:  portalSpellings,
-			run: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, _ []string) (fmt.Stringer, error) {
+			read: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, _ []string) (*table, error) {
 				resp, err := h.iscsi.DiscoverTargetPortal(ctx, &iscsi.DiscoverTargetPortalRequest{TargetPortal: p})
-				return lines(resp.IQNs), err
+				t := &table{kind: kindTarget}
+				for _, iqn := range resp.IQNs {
+					t.add(targetObject{IQN: iqn}, iqn)
+				}
+				return t, err
 			}),
 		},
 	}
@@ -88,18 +92,21 @@ func iscsiVerbs() []verb {
 			use:   "disconnect PORTAL IQN",
 			short: "Log out of a target",
 			long:  "Unmount its volumes and take its disks offline first. A target that is not\nconnected through the portal is no error.\n" + portalSpellings,
-			run: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, args []string) (fmt.Stringer, error) {
+			change: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, args []string) (string, error) {
 				_, err := h.iscsi.DisconnectTarget(ctx, &iscsi.DisconnectTargetRequest{TargetPortal: p, IQN: args[0]})
-				return linef("%s is not connected through %s", args[0], p), err
+				return done("%s is not connected through %s", args[0], p), err
 			}),
 		},
 		{
 			use:   "disks PORTAL IQN",
 			short: "List the numbers of the disks of a connected target",
 			long:  "It waits for the first disk. A target that is not connected has none.\n" + portalSpellings,
-			run: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, args []string) (fmt.Stringer, error) {
+			read: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, args []string) (*table, error) {
 				resp, err := h.iscsi.GetTargetDisks(ctx, &iscsi.GetTargetDisksRequest{TargetPortal: p, IQN: args[0]})
-				return lines(resp.DiskIDs), err
+				if err != nil {
+					return nil, err
+				}
+				return diskNumbers(resp.DiskIDs)
 			}),
 		},
 		mutualVerb(),
@@ -124,14 +131,14 @@ restart.
 			f.StringVar(&secretFile, "secret-file", "", `file with the target's CHAP secret; "-" is standard input`)
 			f.BoolVar(&mutual, "mutual", false, "let the target prove itself too, with the secret of mutual-chap")
 		},
-		run: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, args []string) (fmt.Stringer, error) {
+		change: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, args []string) (string, error) {
 			req := &iscsi.ConnectTargetRequest{TargetPortal: p, IQN: args[0], AuthType: authType(secretFile, mutual), ChapUsername: user}
 			var err error
 			if req.ChapSecret, err = h.password("--secret-file", secretFile); err != nil {
-				return nil, err
+				return "", err
 			}
 			_, err = h.iscsi.ConnectTarget(ctx, req)
-			return linef("%s is connected through %s", args[0], p), err
+			return done("%s is connected through %s", args[0], p), err
 		}),
 	}
 }
@@ -156,23 +163,23 @@ func mutualVerb() verb {
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&secretFile, "secret-file", "", `file with the secret; "-" is standard input`)
 		},
-		run: func(ctx context.Context, h *host, _ []string) (fmt.Stringer, error) {
+		change: func(ctx context.Context, h *host, _ []string) (string, error) {
 			secret, err := h.password("--secret-file", secretFile)
 			if err != nil {
-				return nil, err
+				return "", err
 			}
 			_, err = h.iscsi.SetMutualChapSecret(ctx, &iscsi.SetMutualChapSecretRequest{MutualChapSecret: secret})
-			return line("the secret is set"), err
+			return done("the secret is set"), err
 		},
 	}
 }
 
 // onPortal reads a portal before the other arguments.
-func onPortal(run func(ctx context.Context, h *host, p *iscsi.TargetPortal, args []string) (fmt.Stringer, error)) func(context.Context, *host, []string) (fmt.Stringer, error) {
-	return func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+func onPortal[A any](run func(ctx context.Context, h *host, p *iscsi.TargetPortal, args []string) (A, error)) func(context.Context, *host, []string) (A, error) {
+	return func(ctx context.Context, h *host, args []string) (answer A, err error) {
 		p, err := parsePortal(args[0])
 		if err != nil {
-			return nil, err
+			return answer, err
 		}
 		return run(ctx, h, p, args[1:])
 	}
@@ -194,14 +201,15 @@ func parsePortal(text string) (*iscsi.TargetPortal, error) {
 	return &iscsi.TargetPortal{TargetAddress: text[:colon], TargetPort: uint32(port)}, nil
 }
 
-// lines is an answer of several lines.
-type lines []string
-
-// String ends each line.
-func (l lines) String() string {
-	var out strings.Builder
-	for _, one := range l {
-		out.WriteString(one + "\n")
+// diskNumbers are disks of which only the numbers are told.
+func diskNumbers(ids []string) (*table, error) {
+	t := &table{kind: kindDisk}
+	for _, id := range ids {
+		number, err := diskNumber(id)
+		if err != nil {
+			return nil, err
+		}
+		t.add(diskObject{Number: number}, id)
 	}
-	return out.String()
+	return t, nil
 }

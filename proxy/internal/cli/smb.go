@@ -32,16 +32,16 @@ func smbVerbs() []verb {
 			short:   `Remove the mapping of a share, \\host\share`,
 			long:    "What is open through it is closed, links to it stay. A share that is not\nmapped is no error.",
 			example: `unmap \\files\data --yes`,
-			run: func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+			change: func(ctx context.Context, h *host, args []string) (string, error) {
 				_, err := h.smb.RemoveSMBGlobalMapping(ctx, &smb.RemoveSMBGlobalMappingRequest{RemotePath: args[0]})
-				return linef("%s is not mapped", args[0]), err
+				return done("%s is not mapped", args[0]), err
 			},
 		},
 		{
 			use:   "list",
 			short: "List the shares that are mapped for the whole machine",
 			long:  "Where there are hundreds this takes minutes.",
-			run: func(ctx context.Context, h *host, _ []string) (fmt.Stringer, error) {
+			read: func(ctx context.Context, h *host, _ []string) (*table, error) {
 				resp, err := h.smb.ListMappings(ctx, &smb.ListMappingsRequest{})
 				if err != nil {
 					return nil, err
@@ -53,12 +53,12 @@ func smbVerbs() []verb {
 			use:     "show REMOTE|LINK",
 			short:   "Show the mapping of a share, or of the share that a link leads to",
 			example: `show C:\var\lib\kubelet\plugins\smb\globalmount`,
-			run:     showMapping,
+			read:    showMapping,
 		},
 	}
 }
 
-func showMapping(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+func showMapping(ctx context.Context, h *host, args []string) (*table, error) {
 	remote := args[0]
 	if !strings.HasPrefix(strings.ReplaceAll(remote, "/", `\`), `\\`) {
 		link, err := h.smb.LinkedShare(ctx, &smb.LinkedShareRequest{LocalPath: remote})
@@ -74,10 +74,12 @@ func showMapping(ctx context.Context, h *host, args []string) (fmt.Stringer, err
 	return mappingTable(resp.Mapping), nil
 }
 
-func mappingTable(mappings ...smb.Mapping) fmt.Stringer {
-	t := &table{header: []string{"SHARE", "DRIVE", "STATE", "ENCRYPTED", "SIGNED"}}
+func mappingTable(mappings ...smb.Mapping) *table {
+	t := &table{kind: kindMapping, header: []string{"SHARE", "DRIVE", "STATE", "ENCRYPTED", "SIGNED"}}
 	for _, m := range mappings {
-		t.add(word(m.RemotePath), word(m.Drive), word(m.Status.String()), string(yesNo(m.Privacy)), string(yesNo(m.Privacy || m.Integrity)))
+		signed := m.Privacy || m.Integrity
+		t.add(mappingObject{m.RemotePath, m.Drive, m.Status.String(), m.Privacy, signed},
+			word(m.RemotePath), word(m.Drive), word(m.Status.String()), yesNo(m.Privacy), yesNo(signed))
 	}
 	return t
 }
@@ -105,15 +107,15 @@ and the server lets the user in; one that does not work is made anew.`,
 			f.BoolVar(&req.RequireIntegrity, "require-integrity", false, "require signing")
 			f.BoolVar(&req.ReuseUnverified, "reuse-unverified", false, "use a mapping that is there whoever made it")
 		},
-		run: func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+		change: func(ctx context.Context, h *host, args []string) (string, error) {
 			asked := req
 			asked.RemotePath = args[0]
 			var err error
 			if asked.Password, err = h.password("--password-file", passwordFile); err != nil {
-				return nil, err
+				return "", err
 			}
 			_, err = h.smb.NewSMBGlobalMapping(ctx, &asked)
-			return linef("%s is mapped", args[0]), err
+			return done("%s is mapped", args[0]), err
 		},
 	}
 }

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/pflag"
 
@@ -17,9 +16,9 @@ func systemVerbs() []verb {
 			use:     "bios",
 			short:   "Serial number of the machine, as its firmware gives it",
 			example: "bios --host sim:vsphere-pvscsi",
-			run: func(ctx context.Context, h *host, _ []string) (fmt.Stringer, error) {
+			read: func(ctx context.Context, h *host, _ []string) (*table, error) {
 				resp, err := h.system.GetBIOSSerialNumber(ctx, &system.GetBIOSSerialNumberRequest{})
-				return line(resp.SerialNumber), err
+				return one(kindMachine, machineObject{resp.SerialNumber}, resp.SerialNumber), err
 			},
 		},
 		{
@@ -27,21 +26,21 @@ func systemVerbs() []verb {
 			short:   "State and start type of a service",
 			long:    "NAME is its key name, in any case.",
 			example: "service MSiSCSI --host sim:aws-nitro",
-			run:     showService,
+			read:    showService,
 		},
 		{
 			use:   "start NAME",
 			short: "Start a service and wait until it runs",
-			run: func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+			change: func(ctx context.Context, h *host, args []string) (string, error) {
 				_, err := h.system.StartService(ctx, &system.StartServiceRequest{Name: args[0]})
-				return linef("%s is running", args[0]), err
+				return done("%s is running", args[0]), err
 			},
 		},
 		stopVerb(),
 	}
 }
 
-func showService(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+func showService(ctx context.Context, h *host, args []string) (*table, error) {
 	resp, err := h.system.GetService(ctx, &system.GetServiceRequest{Name: args[0]})
 	if err != nil {
 		return nil, err
@@ -50,8 +49,8 @@ func showService(ctx context.Context, h *host, args []string) (fmt.Stringer, err
 	if resp.DelayedStart {
 		start += " (delayed)"
 	}
-	t := &table{header: []string{"SERVICE", "STATE", "START", "DISPLAY NAME"}}
-	t.add(word(args[0]), word(resp.Status.String()), word(start), word(resp.DisplayName))
+	t := &table{kind: kindService, header: []string{"SERVICE", "STATE", "START", "DISPLAY NAME"}}
+	t.add(serviceObject{args[0], resp.DisplayName, resp.Status.String(), resp.StartType.String(), resp.DelayedStart}, word(args[0]), word(resp.Status.String()), word(start), word(resp.DisplayName))
 	return t, nil
 }
 
@@ -64,9 +63,9 @@ func stopVerb() verb {
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&force, "force", false, "stop the services that depend on it first")
 		},
-		run: func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+		change: func(ctx context.Context, h *host, args []string) (string, error) {
 			_, err := h.system.StopService(ctx, &system.StopServiceRequest{Name: args[0], Force: force})
-			return linef("%s is stopped", args[0]), err
+			return done("%s is stopped", args[0]), err
 		},
 	}
 }

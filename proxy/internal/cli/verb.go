@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -19,7 +20,14 @@ type verb struct {
 	long    string // what short does not say
 	example string // without the program's name
 	flags   func(*pflag.FlagSet)
-	run     func(ctx context.Context, h *host, args []string) (fmt.Stringer, error)
+
+	// One of these. What change says is of one line.
+	read   func(ctx context.Context, h *host, args []string) (*table, error)
+	change func(ctx context.Context, h *host, args []string) (string, error)
+	// harmless: the change takes away nothing that is anybody's.
+	harmless bool
+	// complete lists what an argument may be, by its place.
+	complete func(place int) []string
 }
 
 // group is the command over the verbs of a group.
@@ -33,22 +41,43 @@ func (a *app) group(name, short string, verbs []verb, aliases ...string) *cobra.
 
 func (a *app) command(group string, v verb) *cobra.Command {
 	_, names, _ := strings.Cut(v.use, " ")
+	var how doing
 	cmd := &cobra.Command{
 		Use:   v.use,
 		Short: v.short,
 		Long:  strings.TrimSpace(v.short + ".\n\n" + v.long),
 		Args:  arguments(names),
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.runVerb(cmd, v, args) },
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.runVerb(cmd, v, args, how) },
 
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: v.completion,
 	}
 	if v.example != "" {
-		cmd.Example = "  csi-proxy " + group + " " + v.example
+		cmd.Example = "  " + strings.Join(strings.Fields("csi-proxy "+group), " ") + " " + v.example
 	}
 	if v.flags != nil {
 		v.flags(cmd.Flags())
 	}
+	switch {
+	case v.read != nil:
+		how.output.flags(cmd.Flags())
+		completeFormats(cmd)
+	case !v.harmless:
+		cmd.Flags().BoolVar(&how.dryRun, "dry-run", false, "tell what would be changed, ask nothing, change nothing")
+	}
 	return cmd
+}
+
+// doing is what the flags say of how a verb is run.
+type doing struct {
+	output output
+	dryRun bool
+}
+
+func (v verb) completion(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if v.complete == nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return v.complete(len(args)), cobra.ShellCompDirectiveNoFileComp
 }
 
 // arguments wants one argument for each of the names in a usage line.
@@ -66,7 +95,7 @@ func arguments(names string) cobra.PositionalArgs {
 }
 
 // runVerb opens the host, runs the verb and writes its answer.
-func (a *app) runVerb(cmd *cobra.Command, v verb, args []string) error {
+func (a *app) runVerb(cmd *cobra.Command, v verb, args []string, how doing) error {
 	ctx, cancel := a.context(cmd)
 	defer cancel()
 	h, err := a.open(a.host)
@@ -74,18 +103,35 @@ func (a *app) runVerb(cmd *cobra.Command, v verb, args []string) error {
 		return err
 	}
 	h.warn, h.in = a.warn, a.In
-	if h.sim == nil {
+	switch {
+	case how.dryRun:
+		h = askBefore(h, a.plan)
+	case h.sim == nil:
 		h = askBefore(h, a.confirm)
 	}
-	answer, err := v.run(ctx, h, args)
+	if v.read != nil {
+		return a.answer(ctx, h, v, args, how.output)
+	}
+	said, err := v.change(ctx, h, args)
 	if h.sim != nil {
 		a.showChanges(h.sim.changes())
 	}
+	switch {
+	case errors.Is(err, errPlanned):
+		return nil
+	case err != nil:
+		return err
+	}
+	_, err = io.WriteString(a.Out, said)
+	return err
+}
+
+func (a *app) answer(ctx context.Context, h *host, v verb, args []string, as output) error {
+	t, err := v.read(ctx, h, args)
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(a.Out, answer.String())
-	return err
+	return as.write(a.Out, t)
 }
 
 // warn tells of an error that does not end the command.

@@ -51,7 +51,7 @@ var methods = []struct {
 	},
 	{
 		method: "volume.ResizeVolume", args: []string{"volume", "resize", volGrowable}, before: [][]string{{"grow"}},
-		answer: volGrowable + " is as large as wanted\n", changed: "volume " + volGrowable + " file system: NTFS",
+		answer: volGrowable + " has grown from 3.0GiB to 13.0GiB, of at most 13.0GiB\n", changed: "volume " + volGrowable + " file system: NTFS",
 	},
 	{
 		method: "volume.UnmountVolume", before: [][]string{{"volume", "mount", volD, `C:\mnt`}},

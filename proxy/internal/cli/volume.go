@@ -3,10 +3,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,9 +30,9 @@ func volumeVerbs() []verb {
 			use:   "formatted VOLUME",
 			short: "Tell whether Windows has mounted a file system on a volume",
 			long:  "A volume that holds anything else is an error, not a no.\n" + spellings,
-			run: onVolume(func(ctx context.Context, h *host, id string) (fmt.Stringer, error) {
+			read: onVolume(func(ctx context.Context, h *host, id string) (*table, error) {
 				resp, err := h.volume.IsVolumeFormatted(ctx, &volume.IsVolumeFormattedRequest{VolumeID: id})
-				return yesNo(resp.Formatted), err
+				return one(kindVolume, volumeObject{ID: id, Formatted: &resp.Formatted}, yesNo(resp.Formatted)), err
 			}),
 		},
 		formatVerb(),
@@ -40,35 +41,38 @@ func volumeVerbs() []verb {
 			short:   "Mount a volume at an empty directory",
 			long:    spellings,
 			example: `mount '\\?\Volume{0b1e…}\' C:\mnt`,
-			run: onVolumeAt(func(ctx context.Context, h *host, id, path string) (fmt.Stringer, error) {
+			change: onVolumeAt(func(ctx context.Context, h *host, id, path string) (string, error) {
 				_, err := h.volume.MountVolume(ctx, &volume.MountVolumeRequest{VolumeID: id, TargetPath: path})
-				return linef("%s is mounted at %s", id, path), err
+				return done("%s is mounted at %s", id, path), err
 			}),
 		},
 		{
 			use:   "unmount VOLUME PATH",
 			short: "Flush a volume and unmount it from a directory",
 			long:  "The empty directory stays.\n" + spellings,
-			run: onVolumeAt(func(ctx context.Context, h *host, id, path string) (fmt.Stringer, error) {
+			change: onVolumeAt(func(ctx context.Context, h *host, id, path string) (string, error) {
 				_, err := h.volume.UnmountVolume(ctx, &volume.UnmountVolumeRequest{VolumeID: id, TargetPath: path})
-				return linef("%s is unmounted from %s", id, path), err
+				return done("%s is unmounted from %s", id, path), err
 			}),
 		},
 		resizeVerb(),
+		describeVolumeVerb(),
+		resolveVerb(),
 		{
 			use:     "stats VOLUME",
 			short:   "Size and use of a volume",
 			long:    spellings,
 			example: `stats C:\ --host sim:aws-nitro`,
-			run:     onVolume(volumeStats),
+			read:    onVolume(volumeStats),
 		},
 		{
-			use:   "flush VOLUME",
-			short: "Write what Windows holds back of a volume to its disk",
-			long:  spellings,
-			run: onVolume(func(ctx context.Context, h *host, id string) (fmt.Stringer, error) {
+			use:      "flush VOLUME",
+			harmless: true,
+			short:    "Write what Windows holds back of a volume to its disk",
+			long:     spellings,
+			change: onVolume(func(ctx context.Context, h *host, id string) (string, error) {
 				_, err := h.volume.WriteVolumeCache(ctx, &volume.WriteVolumeCacheRequest{VolumeID: id})
-				return linef("%s is flushed", id), err
+				return done("%s is flushed", id), err
 			}),
 		},
 		{
@@ -76,43 +80,54 @@ func volumeVerbs() []verb {
 			short:   "Number of the disk that a volume lies on",
 			long:    spellings,
 			example: `disk C:\ --host sim:aws-nitro`,
-			run: onVolume(func(ctx context.Context, h *host, id string) (fmt.Stringer, error) {
-				number, err := diskOf(ctx, h, id)
-				return line(number), err
+			read: onVolume(func(ctx context.Context, h *host, id string) (*table, error) {
+				resp, err := h.volume.GetDiskNumberFromVolumeID(ctx, &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: id})
+				o := diskObject{Number: resp.DiskNumber}
+				return one(kindDisk, o, o.name()), err
 			}),
 		},
 		{
 			use:   "of PATH",
 			short: "Volume that is mounted at a path, links followed",
-			run: func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+			read: func(ctx context.Context, h *host, args []string) (*table, error) {
 				id, err := mountedAt(ctx, h, args[0])
-				return line(id), err
+				return one(kindVolume, volumeObject{ID: id}, id), err
 			},
 		},
 		{
 			use:     "closest PATH",
 			short:   "Volume that holds what is at a path",
 			example: `closest C:\Windows --host sim:aws-nitro`,
-			run: func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+			read: func(ctx context.Context, h *host, args []string) (*table, error) {
 				id, err := holding(ctx, h, args[0])
-				return line(id), err
+				return one(kindVolume, volumeObject{ID: id}, id), err
 			},
 		},
 	}
 }
 
 func formatVerb() verb {
-	var overwrite bool
+	var (
+		req  volume.FormatVolumeRequest
+		unit size
+	)
 	return verb{
 		use:   "format VOLUME",
-		short: "Format a volume with NTFS",
+		short: "Format a volume, with NTFS unless another file system is wanted",
 		long:  "A file system that Windows has mounted on it is lost.\n" + spellings,
 		flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&overwrite, "overwrite", false, "lose what Windows does not recognise, too")
+			f.StringVar(&req.FileSystem, "fs", "", "file system: NTFS, ReFS, FAT32 or exFAT")
+			f.StringVar(&req.Label, "label", "", "label of the volume")
+			f.Var(&unit, "unit", "allocation unit, in bytes or as 64KiB; 0 leaves it to Windows")
+			f.BoolVar(&req.Full, "full", false, "write all of the volume, which takes long")
+			f.BoolVar(&req.Compress, "compress", false, "compress all files, on NTFS")
+			f.BoolVar(&req.Overwrite, "overwrite", false, "lose what Windows does not recognise, too")
 		},
-		run: onVolume(func(ctx context.Context, h *host, id string) (fmt.Stringer, error) {
-			_, err := h.volume.FormatVolume(ctx, &volume.FormatVolumeRequest{VolumeID: id, Overwrite: overwrite})
-			return linef("%s is formatted", id), err
+		change: onVolume(func(ctx context.Context, h *host, id string) (string, error) {
+			asked := req
+			asked.VolumeID, asked.AllocationUnitSize = id, uint32(min(unit, math.MaxUint32))
+			_, err := h.volume.FormatVolume(ctx, &asked)
+			return done("%s is formatted", id), err
 		}),
 	}
 }
@@ -127,30 +142,37 @@ func resizeVerb() verb {
 		flags: func(f *pflag.FlagSet) {
 			f.Var(&wanted, "size", "wanted size, in bytes or as 20GiB; 0 is the largest")
 		},
-		run: onVolume(func(ctx context.Context, h *host, id string) (fmt.Stringer, error) {
-			_, err := h.volume.ResizeVolume(ctx, &volume.ResizeVolumeRequest{VolumeID: id, SizeBytes: int64(wanted)})
-			return linef("%s is as large as wanted", id), err
+		change: onVolume(func(ctx context.Context, h *host, id string) (string, error) {
+			resp, err := h.volume.ResizeVolume(ctx, &volume.ResizeVolumeRequest{VolumeID: id, SizeBytes: int64(wanted)})
+			return resized(id, resp), err
 		}),
 	}
 }
 
+func resized(id string, resp *volume.ResizeVolumeResponse) string {
+	if !resp.Grew {
+		return done("%s is as large as wanted: %s, of at most %s", id, size(resp.NewSizeBytes), size(resp.LargestSizeBytes))
+	}
+	return done("%s has grown from %s to %s, of at most %s", id, size(resp.OldSizeBytes), size(resp.NewSizeBytes), size(resp.LargestSizeBytes))
+}
+
 // onVolume is a verb whose argument names a volume.
-func onVolume(run func(ctx context.Context, h *host, id string) (fmt.Stringer, error)) func(context.Context, *host, []string) (fmt.Stringer, error) {
-	return func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+func onVolume[A any](run func(ctx context.Context, h *host, id string) (A, error)) func(context.Context, *host, []string) (A, error) {
+	return func(ctx context.Context, h *host, args []string) (answer A, err error) {
 		id, err := volumeNamed(ctx, h, args[0])
 		if err != nil {
-			return nil, err
+			return answer, err
 		}
 		return run(ctx, h, id)
 	}
 }
 
 // onVolumeAt is a verb whose arguments name a volume and a path.
-func onVolumeAt(run func(ctx context.Context, h *host, id, path string) (fmt.Stringer, error)) func(context.Context, *host, []string) (fmt.Stringer, error) {
-	return func(ctx context.Context, h *host, args []string) (fmt.Stringer, error) {
+func onVolumeAt[A any](run func(ctx context.Context, h *host, id, path string) (A, error)) func(context.Context, *host, []string) (A, error) {
+	return func(ctx context.Context, h *host, args []string) (answer A, err error) {
 		id, err := volumeNamed(ctx, h, args[0])
 		if err != nil {
-			return nil, err
+			return answer, err
 		}
 		return run(ctx, h, id, args[1])
 	}
@@ -184,18 +206,14 @@ func holding(ctx context.Context, h *host, path string) (string, error) {
 	return resp.VolumeID, err
 }
 
-func diskOf(ctx context.Context, h *host, id string) (string, error) {
-	resp, err := h.volume.GetDiskNumberFromVolumeID(ctx, &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: id})
-	return strconv.FormatUint(uint64(resp.DiskNumber), 10), err
-}
-
-func volumeStats(ctx context.Context, h *host, id string) (fmt.Stringer, error) {
+func volumeStats(ctx context.Context, h *host, id string) (*table, error) {
 	resp, err := h.volume.GetVolumeStats(ctx, &volume.GetVolumeStatsRequest{VolumeID: id})
 	if err != nil {
 		return nil, err
 	}
-	t := &table{header: []string{"VOLUME", "TOTAL", "USED", "FREE"}}
-	t.add(id, size(resp.TotalBytes).exact(), size(resp.UsedBytes).exact(), size(resp.TotalBytes-resp.UsedBytes).exact())
+	t := &table{kind: kindVolume, header: []string{"VOLUME", "TOTAL", "USED", "FREE", "AVAILABLE"}, wide: 1}
+	o := volumeObject{ID: id, SizeBytes: resp.TotalBytes, UsedBytes: resp.UsedBytes, AvailableBytes: resp.AvailableBytes}
+	t.add(o, id, size(resp.TotalBytes).exact(), size(resp.UsedBytes).exact(), size(resp.TotalBytes-resp.UsedBytes).exact(), size(resp.AvailableBytes).exact())
 	return t, nil
 }
 
@@ -214,7 +232,7 @@ func listVolumesVerb() verb {
 			f.StringVar(&diskFlag, "disk", allDisks, "number of the only disk to look at")
 			f.Uint32Var(&partition, "partition", 0, "number of the only partition of that disk to look at; 0 is all")
 		},
-		run: func(ctx context.Context, h *host, _ []string) (fmt.Stringer, error) {
+		read: func(ctx context.Context, h *host, _ []string) (*table, error) {
 			if diskFlag == allDisks {
 				return listAllVolumes(ctx, h)
 			}
@@ -226,7 +244,7 @@ func listVolumesVerb() verb {
 			if err != nil {
 				return nil, err
 			}
-			return volumeTable(ctx, h, ids, drives(ctx, h)), nil
+			return volumeTable(ctx, h, ids), nil
 		},
 	}
 }
@@ -238,7 +256,7 @@ func volumesOn(ctx context.Context, h *host, number, partition uint32) ([]string
 
 // listAllVolumes lists the volumes of all disks, and then those that only have a
 // drive.
-func listAllVolumes(ctx context.Context, h *host) (fmt.Stringer, error) {
+func listAllVolumes(ctx context.Context, h *host) (*table, error) {
 	disks, err := h.disk.ListDiskIDs(ctx, &disk.ListDiskIDsRequest{})
 	if err != nil {
 		return nil, err
@@ -251,58 +269,90 @@ func listAllVolumes(ctx context.Context, h *host) (fmt.Stringer, error) {
 		}
 		ids = append(ids, found...)
 	}
-	letters := drives(ctx, h)
-	for _, id := range slices.Sorted(maps.Keys(letters)) {
+	for _, id := range drives(ctx, h) {
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
-	return volumeTable(ctx, h, ids, letters), nil
+	return volumeTable(ctx, h, ids), nil
 }
 
-func volumeTable(ctx context.Context, h *host, ids []string, drives map[string]string) *table {
-	t := &table{header: []string{"VOLUME", "DISK", "DRIVE", "SIZE", "USED", "FORMATTED"}}
+func volumeTable(ctx context.Context, h *host, ids []string) *table {
+	t := &table{
+		kind:   kindVolume,
+		header: []string{"VOLUME", "DISK", "DRIVE", "SIZE", "USED", "FORMATTED", "FILE SYSTEM", "LABEL", "MOUNTED AT"},
+		wide:   3,
+	}
 	for _, id := range ids {
-		number, err := diskOf(ctx, h, id)
-		total, used := spaceCells(ctx, h, id)
-		t.add(id, cell(h, number, err), word(drives[id]), total, used, formattedCell(ctx, h, id))
+		d, err := h.volume.DescribeVolume(ctx, id)
+		if err != nil {
+			h.warn(err)
+			t.add(volumeObject{ID: id}, id, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown)
+			continue
+		}
+		if d.Err != nil {
+			h.warn(errdefs.Wrap("volume.DescribeVolume", id, d.Err))
+		}
+		o := describedVolume(d)
+		total, used := spaceCells(o)
+		t.add(o, id, diskCell(o), drivesCell(o), total, used, formattedCell(o), word(o.FileSystem), word(o.Label), foldersCell(o))
 	}
 	return t
 }
 
-// spaceCells are the size and use of a volume, as far as it has a file system.
-func spaceCells(ctx context.Context, h *host, id string) (total, used string) {
-	resp, err := h.volume.GetVolumeStats(ctx, &volume.GetVolumeStatsRequest{VolumeID: id})
-	if err != nil {
-		return cell(h, "", err), unknown
+func diskCell(o volumeObject) string {
+	if o.Disk == nil {
+		return unknown
 	}
-	if resp.TotalBytes == 0 {
+	return strconv.FormatUint(uint64(*o.Disk), 10)
+}
+
+// drivesCell and foldersCell are where a volume is mounted.
+func drivesCell(o volumeObject) string { return mountsCell(o, isDrive) }
+func foldersCell(o volumeObject) string {
+	return mountsCell(o, func(path string) bool { return !isDrive(path) })
+}
+
+func mountsCell(o volumeObject, shown func(string) bool) string {
+	var paths []string
+	for _, m := range o.Mounts {
+		if shown(m.Path) && !m.Stale {
+			paths = append(paths, m.Path)
+		}
+	}
+	return cmp.Or(strings.Join(paths, " "), none)
+}
+
+// spaceCells are the size and use of a volume, as far as it has a file system.
+func spaceCells(o volumeObject) (total, used string) {
+	switch {
+	case o.Formatted == nil:
+		return unknown, unknown
+	case o.SizeBytes == 0:
 		return none, none
 	}
-	return size(resp.TotalBytes).String(), size(resp.UsedBytes).String()
+	return size(o.SizeBytes).String(), size(o.UsedBytes).String()
 }
 
 // formattedCell names what keeps a volume from being called unformatted.
-func formattedCell(ctx context.Context, h *host, id string) string {
-	resp, err := h.volume.IsVolumeFormatted(ctx, &volume.IsVolumeFormattedRequest{VolumeID: id})
+func formattedCell(o volumeObject) string {
 	switch {
-	case errors.Is(err, errdefs.ErrForeignContent):
-		return "foreign"
-	case errors.Is(err, errdefs.ErrDamaged):
-		return "damaged"
+	case o.Formatted == nil, o.Content == contentUnknown:
+		return unknown
+	case o.Content == contentForeign, o.Content == contentDamaged:
+		return o.Content
 	}
-	return cell(h, string(yesNo(resp.Formatted)), err)
+	return yesNo(*o.Formatted)
 }
 
-// drives are the drives C:\ to Z:\ by their volumes' ids.
-func drives(ctx context.Context, h *host) map[string]string {
-	found := map[string]string{}
+// drives are the volumes of the drives C:\ to Z:\.
+func drives(ctx context.Context, h *host) []string {
+	var found []string
 	for letter := 'C'; letter <= 'Z'; letter++ {
-		root := string(letter) + `:\`
-		id, err := holding(ctx, h, root)
+		id, err := holding(ctx, h, string(letter)+`:\`)
 		switch errdefs.KindOf(err) {
 		case errdefs.None:
-			found[id] = strings.TrimSpace(found[id] + " " + root)
+			found = append(found, id)
 		case errdefs.NotFound:
 		default:
 			h.warn(err)
