@@ -67,6 +67,9 @@ func filesAndMounts(t *testing.T, h *win.Host) string {
 	open(root, `none`, win.OpenFile{Access: rights, Disposition: win.OpenExisting})
 	folder := open(root, `lab`, win.OpenFile{Access: change, Disposition: win.CreateNew, Options: win.FileDirectoryFile})
 	open(root, `lab`, win.OpenFile{Access: rights, Disposition: win.CreateNew, Options: win.FileDirectoryFile})
+	if root == nil || folder == nil {
+		return said.String()
+	}
 	for _, name := range []string{"a", "b", "c"} {
 		shut(open(folder, name, win.OpenFile{Access: rights, Disposition: win.CreateNew, Options: win.FileDirectoryFile}))
 	}
