@@ -71,14 +71,6 @@ func shipped(t testing.TB, name string) simhost.NodeSpec {
 	return spec
 }
 
-// attached is a shipped node with its first attachable disk attached.
-func attached(t testing.TB, name string) *simhost.Node {
-	t.Helper()
-	node := nodeOf(t, shipped(t, name))
-	attach(t, node, shipped(t, name).Attachable[0].Name)
-	return node
-}
-
 func attach(t testing.TB, node *simhost.Node, name string) uint32 {
 	t.Helper()
 	number, err := node.AttachDisk(name)
