@@ -3,9 +3,12 @@
 package volume_test
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -131,6 +134,60 @@ func TestDescribeVolume_Errors(t *testing.T) {
 		if len(got.Extents) != 1 {
 			t.Errorf("got %+v", got)
 		}
+	})
+}
+
+// A path at which Windows does not tell what is mounted is not called stale.
+func TestDescribeVolume_MountUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		s.must(s.mount(dataID, staging))
+		s.answers(win.ERROR_ACCESS_DENIED, func(c simhost.Call) bool { return c.Method == "Mounts.VolumeAt" })
+		got, err := s.vol.DescribeVolume(t.Context(), dataID)
+		s.must(err)
+		s.fails(got.Err, win.ERROR_ACCESS_DENIED)
+		if diff := cmp.Diff([]volume.Mount{{Path: staging}}, got.Mounts); diff != "" {
+			t.Error(diff)
+		}
+		if got.FileSystem != "NTFS" {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+// A file system that keeps no dirty mark is not dirty; what stops the question
+// is told.
+func TestDescribeVolume_DirtyUnknown(t *testing.T) {
+	for code, want := range map[win.Errno]error{win.ERROR_INVALID_FUNCTION: nil, win.ERROR_ACCESS_DENIED: win.ERROR_ACCESS_DENIED} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSite(t, nil)
+			s.answers(code, func(c simhost.Call) bool { return c.Code == abi.FSCTL_IS_VOLUME_DIRTY })
+			got, err := s.vol.DescribeVolume(t.Context(), dataID)
+			s.must(err)
+			if got.Dirty || !errors.Is(got.Err, want) {
+				t.Errorf("%v: got %+v", code, got)
+			}
+		})
+	}
+}
+
+// What a caller leaves, it leaves at once, and nothing writes into its answer.
+func TestDescribeVolume_Hangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		release := make(chan struct{})
+		s.node.OnCall(func(c simhost.Call, do func() error) error {
+			if c.Method == "Mounts.Information" {
+				<-release
+			}
+			return do()
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := s.vol.DescribeVolume(ctx, dataID)
+		close(release)
+		synctest.Wait()
+		s.fails(err, context.DeadlineExceeded)
 	})
 }
 

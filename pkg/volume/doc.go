@@ -46,5 +46,5 @@
 // # Rights
 //
 // None for questions, as far as is known; an administrator to look for
-// signatures, to flush, and for every change.
+// signatures and for the dirty mark, to flush, and for every change.
 package volume

@@ -160,3 +160,24 @@ func TestUniqueID(t *testing.T) {
 		t.Errorf("RAW has the id %x", b)
 	}
 }
+
+func TestVolumeDirty(t *testing.T) {
+	for flags, want := range map[string]bool{
+		"\x00\x00\x00\x00": false,
+		"\x01\x00\x00\x00": true,  // VOLUME_IS_DIRTY
+		"\x02\x00\x00\x00": false, // VOLUME_UPGRADE_SCHEDULED
+		"\x05\x00\x00\x00": true,
+	} {
+		if got, err := DecodeVolumeDirty([]byte(flags)); err != nil || got != want {
+			t.Errorf("%x: got %t, %v, want %t", flags, got, err, want)
+		}
+	}
+	for _, dirty := range []bool{false, true} {
+		if got, err := DecodeVolumeDirty(EncodeVolumeDirty(dirty)); err != nil || got != dirty {
+			t.Errorf("%t: got %t, %v", dirty, got, err)
+		}
+	}
+	if _, err := DecodeVolumeDirty([]byte{1, 0, 0}); err == nil {
+		t.Error("three bytes are decoded")
+	}
+}

@@ -191,6 +191,27 @@ func TestList_WithWhatCannotBeRead(t *testing.T) {
 	}
 }
 
+// A disk that does not tell its state is not online.
+func TestList_StateUnknown(t *testing.T) {
+	const attributes = 0x700F0 // IOCTL_DISK_GET_DISK_ATTRIBUTES
+	s := newSite(t)
+	s.node.OnCall(func(c simhost.Call, do func() error) error {
+		if c.Code == attributes {
+			return errors.New("torn cable")
+		}
+		return do()
+	})
+	if r := s.run("disk", "list"); r.code != 0 || !strings.Contains(r.out, "\n1     ?      10.0GiB") {
+		t.Errorf("%s", r.transcript(nil))
+	}
+	if r := s.run("disk", "list", "-o", "json"); r.code != 0 || strings.Contains(r.out, `"state"`) || strings.Contains(r.out, `"readOnly"`) {
+		t.Errorf("%s", r.transcript(nil))
+	}
+	if r := s.run("tree"); r.code != 0 || !strings.Contains(r.out, "! state unknown\n") {
+		t.Errorf("%s", r.transcript(nil))
+	}
+}
+
 type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }

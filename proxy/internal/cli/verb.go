@@ -62,7 +62,7 @@ func (a *app) command(group string, v verb) *cobra.Command {
 		how.output.flags(cmd.Flags())
 		completeFormats(cmd)
 	case !v.harmless:
-		cmd.Flags().BoolVar(&how.dryRun, "dry-run", false, "tell what would be changed, ask nothing, change nothing")
+		cmd.Flags().BoolVar(&how.dryRun, "dry-run", false, "only tell what would be changed, not whether it would succeed")
 	}
 	return cmd
 }
