@@ -5,6 +5,7 @@ package iscsi_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
 
@@ -113,6 +115,48 @@ func slow(spec *simhost.NodeSpec) {
 	for i := range spec.ISCSI.Targets {
 		spec.ISCSI.Targets[i].Arrival = simhost.Duration(3 * time.Second)
 	}
+}
+
+// ISCSI-18, field-reports.md I04: from a node whose initiator has never run to a
+// partitioned disk of a target that wants no CHAP, and offline again.
+func TestFlow_ISCSI18(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := newNode(t, slow, func(spec *simhost.NodeSpec) {
+			spec.Services = []simhost.ServiceSpec{{Name: "MSiSCSI", Start: "manual", State: "stopped"}}
+		})
+		d, ctx := newDriver(node), t.Context()
+		wantError(t, add(ctx, node, first), errdefs.ErrISCSIStopped, errdefs.Unavailable)
+		services, _ := system.New(node.System())
+		_, err := services.StartService(ctx, &system.StartServiceRequest{Name: "MSiSCSI"})
+		must(t, err)
+
+		must(t, add(ctx, node, first))
+		if iqns, err := discover(ctx, node, first); err != nil || !slices.Contains(iqns, open) {
+			t.Fatalf("discovered %q, %v", iqns, err)
+		}
+		must(t, connect(ctx, node, first, open))
+		wantSessions(t, node, openSession)
+		if ids, err := disks(ctx, node, first, open); err != nil || !slices.Equal(ids, []string{"1"}) {
+			t.Fatalf("disks %q, %v", ids, err)
+		}
+		setOnline := func(online bool) {
+			t.Helper()
+			_, err := d.disk.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: 1, IsOnline: online})
+			must(t, err)
+			state, err := d.disk.GetDiskState(ctx, &disk.GetDiskStateRequest{DiskNumber: 1})
+			if err != nil || state.IsOnline != online {
+				t.Errorf("online %t, %v, want %t", state.IsOnline, err, online)
+			}
+		}
+		setOnline(true)
+		_, err = d.disk.PartitionDisk(ctx, &disk.PartitionDiskRequest{DiskNumber: 1})
+		must(t, err)
+		volumes, err := d.volume.ListVolumesOnDisk(ctx, &volume.ListVolumesOnDiskRequest{DiskNumber: 1})
+		if err != nil || len(volumes.VolumeIDs) != 1 {
+			t.Errorf("volumes %q, %v, want one", volumes.VolumeIDs, err)
+		}
+		setOnline(false)
+	})
 }
 
 func TestFlow_FLOW11(t *testing.T) {
