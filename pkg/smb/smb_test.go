@@ -29,7 +29,7 @@ func TestSMB1_SMB2_SMB4_OneShare(t *testing.T) {
 	})
 }
 
-// SMB-1, SMB-3: refused before anything is asked, by map and unmap.
+// SMB-1, SMB-3, SMB-14: refused before anything is asked, by map and unmap.
 func TestSMB3_Refused(t *testing.T) {
 	inSite(t, spec(), func(s *site) {
 		for _, remote := range []string{
@@ -270,9 +270,10 @@ func TestSMB10_LocalPathFirst(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// SMB-4, SMB-12 to SMB-14, M19: the link leads to the whole remote path, in the
-// case of the request, and its text ends in a backslash.
-func TestSMB12_Link(t *testing.T) {
+// SMB-4, SMB-12, SMB-13 (BUG 38), M19: the link leads to the whole remote path,
+// as \\host\share and never behind \\?\, in the case of the request, and its text
+// ends in a backslash.
+func TestSMB12_SMB13_Link(t *testing.T) {
 	for _, tt := range []struct{ remote, want string }{
 		{dataShare, `\\files\data\`},
 		{`//FILES/data`, `\\FILES\data\`},
