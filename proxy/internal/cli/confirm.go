@@ -20,7 +20,7 @@ import (
 var errNotConfirmed = errors.New("not confirmed, nothing was changed")
 
 // confirm asks whether a change of the local host may go on.
-func (a *app) confirm(ctx context.Context, format string, args ...any) error {
+func (a *app) confirm(ctx context.Context, _ subject, format string, args ...any) error {
 	if a.yes {
 		return nil
 	}
@@ -50,12 +50,19 @@ func (a *app) confirm(ctx context.Context, format string, args ...any) error {
 // errPlanned ends a change that was only to be told.
 var errPlanned = errors.New("planned")
 
-// plan is confirm for those who only want to know.
-func (a *app) plan(_ context.Context, format string, args ...any) error {
-	if _, err := fmt.Fprintf(a.Out, "would "+format+"\n", args...); err != nil {
-		return err
+// plan is confirm for those who only want to know: what would be done, and what
+// it is done to.
+func (a *app) plan(h *host) ask {
+	return func(ctx context.Context, about subject, format string, args ...any) error {
+		drawn, err := draw(ctx, h, about)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(a.Out, "would "+format+"\n%s", append(args, drawn)...); err != nil {
+			return err
+		}
+		return errPlanned
 	}
-	return errPlanned
 }
 
 // readLine reads a line, or what there is of one, without holding up its caller.
@@ -68,8 +75,20 @@ func (a *app) readLine() <-chan string {
 	return read
 }
 
-// ask is confirm, for the hosts below.
-type ask func(ctx context.Context, format string, args ...any) error
+// ask is confirm, or plan, for the hosts below.
+type ask func(ctx context.Context, about subject, format string, args ...any) error
+
+// subject is the disk or volume that a change is about; of others there is
+// nothing to draw.
+type subject struct {
+	disk      *uint32
+	volume    string
+	mayBeGone bool // the volume, whose disk was taken away
+}
+
+func aboutDisk(number uint32) subject { return subject{disk: &number} }
+
+func aboutVolume(id string) subject { return subject{volume: id} }
 
 // askBefore is a host that asks before each change, so that no verb can forget
 // to. Rescan and flush change nothing that is anybody's, and are not asked about.
@@ -90,14 +109,14 @@ type askingDisk struct {
 }
 
 func (d askingDisk) PartitionDisk(ctx context.Context, req *disk.PartitionDiskRequest) (*disk.PartitionDiskResponse, error) {
-	if err := d.confirm(ctx, "partition disk %d%s", req.DiskNumber, overwriting(req.Overwrite)); err != nil {
+	if err := d.confirm(ctx, aboutDisk(req.DiskNumber), "partition disk %d%s", req.DiskNumber, overwriting(req.Overwrite)); err != nil {
 		return &disk.PartitionDiskResponse{}, err
 	}
 	return d.diskGroup.PartitionDisk(ctx, req)
 }
 
 func (d askingDisk) SetDiskState(ctx context.Context, req *disk.SetDiskStateRequest) (*disk.SetDiskStateResponse, error) {
-	if err := d.confirm(ctx, "take disk %d %s", req.DiskNumber, stateName(req.IsOnline)); err != nil {
+	if err := d.confirm(ctx, aboutDisk(req.DiskNumber), "take disk %d %s", req.DiskNumber, stateName(req.IsOnline)); err != nil {
 		return &disk.SetDiskStateResponse{}, err
 	}
 	return d.diskGroup.SetDiskState(ctx, req)
@@ -109,28 +128,28 @@ type askingVolume struct {
 }
 
 func (v askingVolume) FormatVolume(ctx context.Context, req *volume.FormatVolumeRequest) (*volume.FormatVolumeResponse, error) {
-	if err := v.confirm(ctx, "format volume %s%s%s", req.VolumeID, formatting(req), overwriting(req.Overwrite)); err != nil {
+	if err := v.confirm(ctx, aboutVolume(req.VolumeID), "format volume %s%s%s", req.VolumeID, formatting(req), overwriting(req.Overwrite)); err != nil {
 		return &volume.FormatVolumeResponse{}, err
 	}
 	return v.volumeGroup.FormatVolume(ctx, req)
 }
 
 func (v askingVolume) MountVolume(ctx context.Context, req *volume.MountVolumeRequest) (*volume.MountVolumeResponse, error) {
-	if err := v.confirm(ctx, "mount volume %s at %s", req.VolumeID, req.TargetPath); err != nil {
+	if err := v.confirm(ctx, aboutVolume(req.VolumeID), "mount volume %s at %s", req.VolumeID, req.TargetPath); err != nil {
 		return &volume.MountVolumeResponse{}, err
 	}
 	return v.volumeGroup.MountVolume(ctx, req)
 }
 
 func (v askingVolume) UnmountVolume(ctx context.Context, req *volume.UnmountVolumeRequest) (*volume.UnmountVolumeResponse, error) {
-	if err := v.confirm(ctx, "unmount volume %s from %s", req.VolumeID, req.TargetPath); err != nil {
+	if err := v.confirm(ctx, subject{volume: req.VolumeID, mayBeGone: true}, "unmount volume %s from %s", req.VolumeID, req.TargetPath); err != nil {
 		return &volume.UnmountVolumeResponse{}, err
 	}
 	return v.volumeGroup.UnmountVolume(ctx, req)
 }
 
 func (v askingVolume) ResizeVolume(ctx context.Context, req *volume.ResizeVolumeRequest) (*volume.ResizeVolumeResponse, error) {
-	if err := v.confirm(ctx, "resize volume %s%s", req.VolumeID, resizing(req.SizeBytes)); err != nil {
+	if err := v.confirm(ctx, aboutVolume(req.VolumeID), "resize volume %s%s", req.VolumeID, resizing(req.SizeBytes)); err != nil {
 		return &volume.ResizeVolumeResponse{}, err
 	}
 	return v.volumeGroup.ResizeVolume(ctx, req)
@@ -142,7 +161,7 @@ type askingFilesystem struct {
 }
 
 func (f askingFilesystem) Mkdir(ctx context.Context, req *filesystem.MkdirRequest) (*filesystem.MkdirResponse, error) {
-	if err := f.confirm(ctx, "make directory %s", req.Path); err != nil {
+	if err := f.confirm(ctx, subject{}, "make directory %s", req.Path); err != nil {
 		return &filesystem.MkdirResponse{}, err
 	}
 	return f.Interface.Mkdir(ctx, req)
@@ -153,21 +172,21 @@ func (f askingFilesystem) Rmdir(ctx context.Context, req *filesystem.RmdirReques
 	if req.Force {
 		below = " and all below it"
 	}
-	if err := f.confirm(ctx, "remove %s%s", req.Path, below); err != nil {
+	if err := f.confirm(ctx, subject{}, "remove %s%s", req.Path, below); err != nil {
 		return &filesystem.RmdirResponse{}, err
 	}
 	return f.Interface.Rmdir(ctx, req)
 }
 
 func (f askingFilesystem) RmdirContents(ctx context.Context, req *filesystem.RmdirContentsRequest) (*filesystem.RmdirContentsResponse, error) {
-	if err := f.confirm(ctx, "remove all below %s", req.Path); err != nil {
+	if err := f.confirm(ctx, subject{}, "remove all below %s", req.Path); err != nil {
 		return &filesystem.RmdirContentsResponse{}, err
 	}
 	return f.Interface.RmdirContents(ctx, req)
 }
 
 func (f askingFilesystem) CreateSymlink(ctx context.Context, req *filesystem.CreateSymlinkRequest) (*filesystem.CreateSymlinkResponse, error) {
-	if err := f.confirm(ctx, "make %s a link to %s", req.TargetPath, req.SourcePath); err != nil {
+	if err := f.confirm(ctx, subject{}, "make %s a link to %s", req.TargetPath, req.SourcePath); err != nil {
 		return &filesystem.CreateSymlinkResponse{}, err
 	}
 	return f.Interface.CreateSymlink(ctx, req)
@@ -183,14 +202,14 @@ func (s askingSMB) NewSMBGlobalMapping(ctx context.Context, req *smb.NewSMBGloba
 	if req.LocalPath != "" {
 		link = " and make " + req.LocalPath + " a link to it"
 	}
-	if err := s.confirm(ctx, "map %s%s", req.RemotePath, link); err != nil {
+	if err := s.confirm(ctx, subject{}, "map %s%s", req.RemotePath, link); err != nil {
 		return &smb.NewSMBGlobalMappingResponse{}, err
 	}
 	return s.smbGroup.NewSMBGlobalMapping(ctx, req)
 }
 
 func (s askingSMB) RemoveSMBGlobalMapping(ctx context.Context, req *smb.RemoveSMBGlobalMappingRequest) (*smb.RemoveSMBGlobalMappingResponse, error) {
-	if err := s.confirm(ctx, "unmap %s for all who use it", req.RemotePath); err != nil {
+	if err := s.confirm(ctx, subject{}, "unmap %s for all who use it", req.RemotePath); err != nil {
 		return &smb.RemoveSMBGlobalMappingResponse{}, err
 	}
 	return s.smbGroup.RemoveSMBGlobalMapping(ctx, req)
@@ -202,35 +221,35 @@ type askingISCSI struct {
 }
 
 func (i askingISCSI) AddTargetPortal(ctx context.Context, req *iscsi.AddTargetPortalRequest) (*iscsi.AddTargetPortalResponse, error) {
-	if err := i.confirm(ctx, "register iSCSI portal %s", req.TargetPortal); err != nil {
+	if err := i.confirm(ctx, subject{}, "register iSCSI portal %s", req.TargetPortal); err != nil {
 		return &iscsi.AddTargetPortalResponse{}, err
 	}
 	return i.Interface.AddTargetPortal(ctx, req)
 }
 
 func (i askingISCSI) RemoveTargetPortal(ctx context.Context, req *iscsi.RemoveTargetPortalRequest) (*iscsi.RemoveTargetPortalResponse, error) {
-	if err := i.confirm(ctx, "forget iSCSI portal %s", req.TargetPortal); err != nil {
+	if err := i.confirm(ctx, subject{}, "forget iSCSI portal %s", req.TargetPortal); err != nil {
 		return &iscsi.RemoveTargetPortalResponse{}, err
 	}
 	return i.Interface.RemoveTargetPortal(ctx, req)
 }
 
 func (i askingISCSI) ConnectTarget(ctx context.Context, req *iscsi.ConnectTargetRequest) (*iscsi.ConnectTargetResponse, error) {
-	if err := i.confirm(ctx, "log in to iSCSI target %s", req.IQN); err != nil {
+	if err := i.confirm(ctx, subject{}, "log in to iSCSI target %s", req.IQN); err != nil {
 		return &iscsi.ConnectTargetResponse{}, err
 	}
 	return i.Interface.ConnectTarget(ctx, req)
 }
 
 func (i askingISCSI) DisconnectTarget(ctx context.Context, req *iscsi.DisconnectTargetRequest) (*iscsi.DisconnectTargetResponse, error) {
-	if err := i.confirm(ctx, "log out of iSCSI target %s", req.IQN); err != nil {
+	if err := i.confirm(ctx, subject{}, "log out of iSCSI target %s", req.IQN); err != nil {
 		return &iscsi.DisconnectTargetResponse{}, err
 	}
 	return i.Interface.DisconnectTarget(ctx, req)
 }
 
 func (i askingISCSI) SetMutualChapSecret(ctx context.Context, req *iscsi.SetMutualChapSecretRequest) (*iscsi.SetMutualChapSecretResponse, error) {
-	if err := i.confirm(ctx, "set the iSCSI secret of this machine"); err != nil {
+	if err := i.confirm(ctx, subject{}, "set the iSCSI secret of this machine"); err != nil {
 		return &iscsi.SetMutualChapSecretResponse{}, err
 	}
 	return i.Interface.SetMutualChapSecret(ctx, req)
@@ -242,7 +261,7 @@ type askingSystem struct {
 }
 
 func (s askingSystem) StartService(ctx context.Context, req *system.StartServiceRequest) (*system.StartServiceResponse, error) {
-	if err := s.confirm(ctx, "start service %s", req.Name); err != nil {
+	if err := s.confirm(ctx, subject{}, "start service %s", req.Name); err != nil {
 		return &system.StartServiceResponse{}, err
 	}
 	return s.Interface.StartService(ctx, req)
@@ -253,7 +272,7 @@ func (s askingSystem) StopService(ctx context.Context, req *system.StopServiceRe
 	if req.Force {
 		dependents = " and all that depend on it"
 	}
-	if err := s.confirm(ctx, "stop service %s%s", req.Name, dependents); err != nil {
+	if err := s.confirm(ctx, subject{}, "stop service %s%s", req.Name, dependents); err != nil {
 		return &system.StopServiceResponse{}, err
 	}
 	return s.Interface.StopService(ctx, req)

@@ -62,18 +62,20 @@ var rules = map[string]func(value string) (disk.Matcher, error){
 	"ec2-device":  always(disk.MatchXenDevice),
 	"google":      always(disk.MatchGooglePage83),
 	"google-nvme": always(disk.MatchGoogleNVMe),
-	"azure-lun":   unit(disk.MatchLUN),
-	"azure-nvme":  unit(disk.MatchAzureNVMe),
+	"azure-lun":   numbered(disk.MatchLUN),
+	"azure-nvme":  numbered(disk.MatchAzureNVMe),
 	"virtio":      always(disk.MatchVirtIO),
 }
 
 func ruleNames() []string { return slices.Sorted(maps.Keys(rules)) }
 
+// always is a rule that takes any text.
 func always(rule func(string) disk.Matcher) func(string) (disk.Matcher, error) {
 	return func(value string) (disk.Matcher, error) { return rule(value), nil }
 }
 
-func unit(rule func(uint8) disk.Matcher) func(string) (disk.Matcher, error) {
+// numbered is a rule that takes a logical unit number.
+func numbered(rule func(uint8) disk.Matcher) func(string) (disk.Matcher, error) {
 	return func(value string) (disk.Matcher, error) {
 		n, err := strconv.ParseUint(value, 10, 8)
 		if err != nil {

@@ -5,7 +5,7 @@ package cli
 import "strconv"
 
 // The objects of the documents that -o json and -o yaml write. docs/json.md is
-// generated from their fields. A field is left out where the verb does not ask
+// generated from their fields, whose doc tags it shows. A field is left out where the verb does not ask
 // for it, where Windows does not tell it and where it could not be read.
 
 // Kinds of objects.
@@ -19,22 +19,6 @@ const (
 	kindService = "Service"
 	kindMachine = "Machine"
 )
-
-// kinds are an object of each kind.
-var kinds = []struct {
-	kind   string
-	about  string
-	object object
-}{
-	{kindDisk, "A disk, by its number.", diskObject{}},
-	{kindVolume, "A volume, by its id.", volumeObject{}},
-	{kindPath, "A path.", pathObject{}},
-	{kindMapping, "A share that is mapped for the whole machine.", mappingObject{}},
-	{kindPortal, "A registered iSCSI target portal.", portalObject{}},
-	{kindTarget, "An iSCSI target.", targetObject{}},
-	{kindService, "A service.", serviceObject{}},
-	{kindMachine, "The machine.", machineObject{}},
-}
 
 type diskObject struct {
 	Number        uint32            `json:"number" doc:"N of \\\\.\\PhysicalDriveN"`

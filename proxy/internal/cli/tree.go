@@ -36,16 +36,12 @@ func readTree(ctx context.Context, h *host, _ []string) (*table, error) {
 	t := &table{kind: kindDisk}
 	root := &branch{}
 	for _, d := range disks {
-		details, err := h.disk.DescribeDisk(ctx, d.Number)
+		o, err := diskInFull(ctx, h, d.Number)
 		if errors.Is(err, errdefs.ErrNotFound) {
 			continue // gone since it was listed, or it does not tell its number
 		}
 		if err != nil {
 			return nil, err
-		}
-		o := detailed(details)
-		if o.State == stateName(true) && len(o.Partitions) > 0 {
-			addVolumes(ctx, h, &o)
 		}
 		t.items = append(t.items, o)
 		root.below = append(root.below, diskBranch(o))
@@ -54,6 +50,42 @@ func readTree(ctx context.Context, h *host, _ []string) (*table, error) {
 		t.rows = append(t.rows, []string{strings.TrimSuffix(line, "\n")})
 	}
 	return t, nil
+}
+
+// draw draws the disk or volume that a change is about.
+func draw(ctx context.Context, h *host, about subject) (string, error) {
+	root := &branch{}
+	switch {
+	case about.disk != nil:
+		o, err := diskInFull(ctx, h, *about.disk)
+		if err != nil {
+			return "", err
+		}
+		root.below = append(root.below, diskBranch(o))
+	case about.volume != "":
+		d, err := h.volume.DescribeVolume(ctx, about.volume)
+		switch {
+		case about.mayBeGone && errors.Is(err, errdefs.ErrNotFound):
+			return "", nil
+		case err != nil:
+			return "", err
+		}
+		root.below = append(root.below, volumeBranch(describedVolume(d)))
+	}
+	return root.draw(""), nil
+}
+
+// diskInFull is a disk with its partitions and volumes.
+func diskInFull(ctx context.Context, h *host, number uint32) (diskObject, error) {
+	details, err := h.disk.DescribeDisk(ctx, number)
+	if err != nil {
+		return diskObject{}, err
+	}
+	o := detailed(details)
+	if o.State == stateName(true) && len(o.Partitions) > 0 {
+		addVolumes(ctx, h, &o)
+	}
+	return o, nil
 }
 
 // treePatience is how long a tree waits for volumes that Windows has not made.

@@ -3,12 +3,14 @@
 package cli
 
 import (
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/kubernetes-csi/csi-proxy/proxy/v2/internal/golden"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
 // The tree reads at a glance, in 100 columns.
@@ -37,6 +39,22 @@ func TestTree(t *testing.T) {
 		out.WriteString(r.transcript(r.args))
 	}
 	golden.Compare(t, "tree.golden", out.String())
+}
+
+// What cannot be read of one disk hides no other.
+func TestTree_VolumesUnknown(t *testing.T) {
+	const queryPoints = 0x6D0008 // IOCTL_MOUNTMGR_QUERY_POINTS
+	s := newSite(t)
+	s.node.OnCall(func(c simhost.Call, do func() error) error {
+		if c.Code == queryPoints {
+			return errors.New("no mount manager")
+		}
+		return do()
+	})
+	r := s.run("tree")
+	if r.code != 0 || strings.Count(r.out, "no mount manager") != 2 || !strings.Contains(r.out, "disk 4") || !strings.Contains(r.out, "partition 5") {
+		t.Errorf("%s", r.transcript(nil))
+	}
 }
 
 // What is wrong is marked, each on a line of its own.

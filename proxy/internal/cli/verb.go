@@ -62,7 +62,7 @@ func (a *app) command(group string, v verb) *cobra.Command {
 		how.output.flags(cmd.Flags())
 		completeFormats(cmd)
 	case !v.harmless:
-		cmd.Flags().BoolVar(&how.dryRun, "dry-run", false, "only tell what would be changed, not whether it would succeed")
+		cmd.Flags().BoolVar(&how.dryRun, "dry-run", false, "only tell what would be changed, and not whether it would succeed")
 	}
 	return cmd
 }
@@ -105,7 +105,7 @@ func (a *app) runVerb(cmd *cobra.Command, v verb, args []string, how doing) erro
 	h.warn, h.in = a.warn, a.In
 	switch {
 	case how.dryRun:
-		h = askBefore(h, a.plan)
+		h = askBefore(h, a.plan(h))
 	case h.sim == nil:
 		h = askBefore(h, a.confirm)
 	}

@@ -58,6 +58,22 @@ func section(out *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
+// kinds are an object of each kind.
+var kinds = []struct {
+	kind   string
+	about  string
+	object object
+}{
+	{kindDisk, "A disk, by its number.", diskObject{}},
+	{kindVolume, "A volume, by its id.", volumeObject{}},
+	{kindPath, "A path.", pathObject{}},
+	{kindMapping, "A share that is mapped for the whole machine.", mappingObject{}},
+	{kindPortal, "A registered iSCSI target portal.", portalObject{}},
+	{kindTarget, "An iSCSI target.", targetObject{}},
+	{kindService, "A service.", serviceObject{}},
+	{kindMachine, "The machine.", machineObject{}},
+}
+
 const jsonHelp = `# Formats of answers
 
 %sVerbs that only ask take -o:
