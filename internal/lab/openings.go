@@ -42,10 +42,13 @@ func (l *ledger) list() []Opening {
 }
 
 // neededFor is what a control code demands of a device's handle: the access bits
-// in the code, but for one that has none (windows-api.md 7.11 step 4).
+// in the code, but for two that have none (windows-api.md 0.2, 7.11 step 4).
 func neededFor(code uint32) win.Access {
-	if code == abi.FSCTL_EXTEND_VOLUME {
+	switch code {
+	case abi.FSCTL_EXTEND_VOLUME:
 		return win.GenericRead | win.GenericWrite
+	case abi.FSCTL_IS_VOLUME_DIRTY: // the file system sees no lesser handle
+		return win.GenericRead
 	}
 	var needed win.Access
 	if abi.RequiredAccess(code)&1 != 0 {

@@ -33,7 +33,8 @@ const canary = "Canary$\"'47110"
 // here. A text that is not listed is a secret: so a new field is one until
 // somebody decides otherwise.
 var public = map[string]string{
-	"Path": `C:\dir`, "SourcePath": `C:\Windows`, "TargetPath": `C:\link`, "LocalPath": `C:\share`,
+	"FileSystem": "NTFS", "Label": "Data",
+	"Path":       `C:\dir`, "SourcePath": `C:\Windows`, "TargetPath": `C:\link`, "LocalPath": `C:\share`,
 	"RemotePath": `\\files\data`, "VolumeID": `\\?\Volume{00000000-0000-4000-8000-000000000001}\`,
 	"Name": "MSiSCSI", "IQN": "iqn.2024-01.com.example:disk", "TargetAddress": "10.0.0.1",
 }
