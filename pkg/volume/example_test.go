@@ -111,3 +111,27 @@ func ExampleVolume_IsVolumeFormatted() {
 	// false <nil>
 	// false true
 }
+
+// A database gets large allocation units, and its volume is described.
+func ExampleVolume_DescribeVolume() {
+	ctx := context.Background()
+	_, volumes, id := newExample(ctx)
+	const path = `C:\var\lib\kubelet\plugins`
+
+	_, err := volumes.FormatVolume(ctx, &volume.FormatVolumeRequest{VolumeID: id, FileSystem: "ext4"})
+	fmt.Println(errors.Is(err, errdefs.ErrInvalidArgument))
+	_, err = volumes.FormatVolume(ctx, &volume.FormatVolumeRequest{VolumeID: id, Label: "SQL", AllocationUnitSize: 64 << 10})
+	fmt.Println(err)
+	_, err = volumes.MountVolume(ctx, &volume.MountVolumeRequest{VolumeID: id, TargetPath: path})
+	fmt.Println(err)
+	about, err := volumes.DescribeVolume(ctx, id)
+	fmt.Println(about.FileSystem, about.Label, about.Mounts, err)
+	at, err := volumes.Resolve(ctx, path)
+	fmt.Println(at.VolumeID == id, at.DiskNumber, at.PartitionNumber, err)
+	// Output:
+	// true
+	// <nil>
+	// <nil>
+	// NTFS SQL [{C:\var\lib\kubelet\plugins false}] <nil>
+	// true 1 2 <nil>
+}

@@ -34,7 +34,7 @@ const canary = "Canary$\"'47110"
 // somebody decides otherwise.
 var public = map[string]string{
 	"FileSystem": "NTFS", "Label": "Data",
-	"Path":       `C:\dir`, "SourcePath": `C:\Windows`, "TargetPath": `C:\link`, "LocalPath": `C:\share`,
+	"Path": `C:\dir`, "SourcePath": `C:\Windows`, "TargetPath": `C:\link`, "LocalPath": `C:\share`,
 	"RemotePath": `\\files\data`, "VolumeID": `\\?\Volume{00000000-0000-4000-8000-000000000001}\`,
 	"Name": "MSiSCSI", "IQN": "iqn.2024-01.com.example:disk", "TargetAddress": "10.0.0.1",
 }
