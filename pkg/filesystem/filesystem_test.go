@@ -67,6 +67,7 @@ func isNil(response any) bool {
 	return true
 }
 
+// LIB-6: an error with an empty response, and no panic.
 func TestNilRequests(t *testing.T) {
 	s := newSite(t)
 	ctx := s.Context()
@@ -96,7 +97,7 @@ func TestNilRequests(t *testing.T) {
 	}
 }
 
-// FS-17, FS-40, F01 and the CVE rows: what is no path is refused before Windows
+// FS-17, FS-40, FS-43 (NUL), F01 and the CVE rows: what is no path is refused before Windows
 // is asked, by every method.
 func TestBadPaths(t *testing.T) {
 	bad := []string{

@@ -91,7 +91,7 @@ func TestFLOW5_MountCheck(t *testing.T) {
 	check("disk taken away", false)
 }
 
-// FLOW-8: discovery folders of local volumes are outside of kubelet's
+// FLOW-8, LIB-4: discovery folders of local volumes are outside of kubelet's
 // directory, mount folders or links.
 func TestFLOW8_DiscoveryFolder(t *testing.T) {
 	s := newSite(t)

@@ -27,7 +27,8 @@ func dangling(kind filesystem.LinkKind, target, final string) *filesystem.LinkSt
 	return &filesystem.LinkStateResponse{State: filesystem.DanglingLink, Kind: kind, Target: target, FinalTarget: final}
 }
 
-// FS-36 to FS-42, V06 to V08: every kind of link, to every kind of end.
+// FS-36 to FS-43, V06 to V08, F07: every kind of link, to every kind of end, and
+// no handle that stays open.
 func TestLinkState(t *testing.T) {
 	s := newSite(t)
 	s.directory(`C:\t\dir\sub`)
@@ -74,6 +75,9 @@ func TestLinkState(t *testing.T) {
 		{"FS-38 file link", `C:\t\filelink`, live(filesystem.Symlink, `C:\t\file`, `C:\t\file`)},
 		{"FS-38 dangling", `C:\t\gone`, dangling(filesystem.Symlink, `C:\t\nowhere`, `C:\t\nowhere`)},
 		{"FS-38 dangling, no drive", `C:\t\gonedrive`, dangling(filesystem.Symlink, `Q:\x`, `Q:\x`)},
+		{"F07 spelled with a backslash", `C:\t\link\`, live(filesystem.Symlink, `C:\t\dir`, `C:\t\dir`)},
+		{"F07 file link spelled with a backslash", `C:\t\filelink\`, live(filesystem.Symlink, `C:\t\file`, `C:\t\file`)},
+		{"F07 dangling, spelled with a backslash", `C:\t\gone\`, dangling(filesystem.Symlink, `C:\t\nowhere`, `C:\t\nowhere`)},
 		{"FS-39 mount folder", `C:\t\mount`, live(filesystem.MountPoint, data, data)},
 		{"FS-39 spelled with a backslash", `C:\t\mount\`, live(filesystem.MountPoint, data, data)},
 		{"FS-39 RAW volume", `C:\t\rawmount`, live(filesystem.MountPoint, raw, raw)},
@@ -119,6 +123,36 @@ func finalC(s *site, path string) string {
 	s.must(err)
 	s.must(f.Close())
 	return root + path
+}
+
+// FS-44: what upstream's own tests say of files, directories, links and mount
+// folders. They take a link for a mount folder, which is BUG 12.
+func TestFS44_UpstreamsTables(t *testing.T) {
+	s := newSite(t)
+	s.directory(`C:\t\dir`)
+	s.file(`C:\t\file`)
+	s.mount(`C:\t\mount`, data)
+	s.must(s.link(`C:\t\file`, `C:\t\filelink`))
+	s.must(s.link(`C:\t\dir`, `C:\t\dirlink`))
+	for name, want := range map[string]filesystem.LinkKind{
+		"dir": filesystem.NoLink, "file": filesystem.NoLink, "mount": filesystem.MountPoint,
+		"filelink": filesystem.Symlink, "dirlink": filesystem.Symlink,
+	} {
+		s.wantPath(`C:\t\`+name, true)
+		if state, err := s.state(`C:\t\` + name); err != nil || state.Kind != want {
+			t.Errorf("%s: got %v, %v, want %v", name, state.Kind, err, want)
+		}
+		if isLink, err := s.isSymlink(`C:\t\` + name); err != nil || isLink != (want != filesystem.NoLink) {
+			t.Errorf("IsSymlink(%s): got %v, %v", name, isLink, err)
+		}
+	}
+	s.wantPath(`C:\t\missing`, false)
+	if _, err := s.state(`C:\t\missing`); !isNotExist(err) || !strings.Contains(err.Error(), text(win.ERROR_FILE_NOT_FOUND, "The system cannot find the file specified")) {
+		t.Errorf("missing: %v", err)
+	}
+	if resp, err := s.fs.PathExists(t.Context(), &filesystem.PathExistsRequest{Path: "C:\\t\\a\x00"}); resp.Exists || !errors.Is(err, errdefs.ErrInvalidArgument) {
+		t.Errorf("NUL: got %v, %v", resp.Exists, err)
+	}
 }
 
 // FS-36: a missing path is an error, not false.

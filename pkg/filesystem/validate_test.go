@@ -11,6 +11,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 )
 
+// LIB-4: the rules of paths but for working directories, which the library has
+// not.
 func TestValidatePathWindows(t *testing.T) {
 	const prefix = kubelet + `\`
 	long := func(units int, letter string) string {
@@ -51,7 +53,7 @@ func TestValidatePathWindows(t *testing.T) {
 		{"FS-11 doubled backslash", kubelet + `\\pods`, ""},
 		{"FS-17 pod path", kubelet + `\pods\pv1`, ""},
 		{"FS-17 plugin path", kubelet + `\plugins\pv1`, ""},
-		{"other drive, lower case", `d:\x`, ""},
+		{"LIB-4 other drive, lower case", `d:\x`, ""},
 		{"drive root", `C:\`, ""},
 	}
 	for _, tt := range tests {
