@@ -25,6 +25,8 @@ func mustParse(t *testing.T, s string) Path {
 	return p
 }
 
+// FS-44: the extended form too, of a drive and, unlike upstream's, of a share
+// (SMB-13).
 func TestParse_Forms(t *testing.T) {
 	long := strings.Repeat("a", 255)
 	tests := []struct {

@@ -19,7 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
-// VOL-11, VOL-12, VOL-14: the same volume in any spelling, at the same path in
+// VOL-11, VOL-12, VOL-14, TXT-7: the same volume in any spelling, at the same path in
 // any spelling, is mounted once.
 func TestMountVolume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -107,6 +107,29 @@ func TestMountVolume_Refused(t *testing.T) {
 					if tt.want != nil {
 						s.fails(err, tt.want)
 					}
+				})
+			})
+		})
+	}
+}
+
+// VOL-15, BUG 27: the error is what the call returned, not what was asked last.
+func TestMountVolume_OwnError(t *testing.T) {
+	for code, kind := range map[win.Errno]errdefs.Kind{
+		win.ERROR_ACCESS_DENIED:     errdefs.PermissionDenied,
+		win.ERROR_NOT_READY:         errdefs.Unavailable,
+		win.ERROR_INVALID_PARAMETER: errdefs.InvalidArgument,
+		win.ERROR_DIR_NOT_EMPTY:     errdefs.FailedPrecondition,
+		win.ERROR_SHARING_VIOLATION: errdefs.Busy,
+	} {
+		t.Run(code.Error(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, nil)
+				s.answers(code, func(c simhost.Call) bool { return c.Method == "Mounts.SetPoint" })
+				s.unchanged(func() {
+					err := s.mount(dataID, staging)
+					s.fails(err, code)
+					s.hasKind(err, kind)
 				})
 			})
 		})

@@ -117,7 +117,8 @@ func TestGetVolumeIDFromTargetPath_NotMounted(t *testing.T) {
 	})
 }
 
-// Everything else is an error that says nothing about mounts.
+// Everything else is an error that says nothing about mounts, and circles end
+// (VOL-38, field-reports.md L06).
 func TestGetVolumeIDFromTargetPath_CannotTell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := paths(t)
@@ -198,7 +199,8 @@ func TestGetVolumeIDFromTargetPath_AsksNoServer(t *testing.T) {
 	})
 }
 
-// VOL-40, VOL-41, VOL-43 to VOL-45.
+// VOL-40 to VOL-42, VOL-43, VOL-44 (BUG 34), VOL-45: links and mount folders, each
+// resolved in its own way, and not for ever.
 func TestGetClosestVolumeIDFromTargetPath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := paths(t)

@@ -4,6 +4,7 @@ package volume_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -43,7 +44,7 @@ func (s *site) covered(id string) simhost.Size {
 	return simhost.Size(got.TotalBytes)
 }
 
-// VOL-23 to VOL-27, VOL-29, FLOW-10.
+// VOL-23, VOL-24, VOL-25, VOL-26 (field-reports.md V02), VOL-27, VOL-29, FLOW-10.
 func TestResizeVolume(t *testing.T) {
 	const before = simhost.GiB - around
 	for _, tt := range []struct {
@@ -89,6 +90,67 @@ func TestResizeVolume(t *testing.T) {
 			})
 		})
 	}
+}
+
+// VOL-28: Windows reads the disk again after its partition has grown, and before
+// the file system does.
+func TestResizeVolume_Refreshes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		s.must(s.node.GrowDisk("data", 2*simhost.GiB))
+		s.node.Calls().Reset()
+		s.must(s.resize(dataID, 0))
+		var order []uint32
+		for _, c := range s.node.Calls().Calls() {
+			switch c.Code {
+			case abi.IOCTL_DISK_GROW_PARTITION, abi.IOCTL_DISK_UPDATE_PROPERTIES, abi.FSCTL_EXTEND_VOLUME:
+				order = append(order, c.Code)
+			}
+		}
+		want := []uint32{abi.IOCTL_DISK_UPDATE_PROPERTIES, abi.IOCTL_DISK_GROW_PARTITION, abi.IOCTL_DISK_UPDATE_PROPERTIES, abi.FSCTL_EXTEND_VOLUME}
+		if !slices.Equal(order, want) {
+			t.Errorf("control codes %#x, want %#x", order, want)
+		}
+	})
+}
+
+// VOL-46: upstream's flow of each version, to half as much again.
+func TestVolume_FullFlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		ids, err := s.list(rawDisk)
+		if err != nil || !slices.Equal(ids, []string{rawID}) {
+			t.Fatalf("volumes %q, %v", ids, err)
+		}
+		for _, want := range []bool{false, true} {
+			if is, err := s.formatted(rawID); err != nil || is != want {
+				t.Errorf("formatted %t, %v, want %t", is, err, want)
+			}
+			if !want {
+				s.must(s.format(rawID))
+			}
+		}
+		before := s.covered(rawID)
+		if before != simhost.GiB-around {
+			t.Errorf("%s before", before)
+		}
+		s.must(s.node.GrowDisk("raw", 2*simhost.GiB))
+		s.must(s.resize(rawID, before*3/2))
+		if got := s.covered(rawID); got != before*3/2 {
+			t.Errorf("%s after, %s before", got, before)
+		}
+		if number, err := s.diskOf(rawID); err != nil || number != rawDisk {
+			t.Errorf("disk %d, %v", number, err)
+		}
+		s.must(s.mount(rawID, staging))
+		if got := s.mountedAt(staging); got != rawID {
+			t.Errorf("mounted %q", got)
+		}
+		s.must(s.unmount(rawID, staging))
+		if got := s.mountedAt(staging); got != "" {
+			t.Errorf("still mounted: %q", got)
+		}
+	})
 }
 
 // TXT-9: nothing to gain is success, and changes nothing.

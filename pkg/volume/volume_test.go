@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -50,7 +51,8 @@ func without(name string) func(*simhost.NodeSpec) {
 	}
 }
 
-// VOL-1, VOL-6, VOL-8: data volumes by offset, no other; drivers take the first.
+// VOL-1, VOL-6, VOL-8, VOL-10, field-reports.md D22: data volumes by offset, no
+// other; drivers take the first.
 func TestListVolumesOnDisk(t *testing.T) {
 	mbr := func(style string, partitions ...simhost.PartitionSpec) func(*simhost.NodeSpec) {
 		return editDisk("data", func(d *simhost.DiskSpec) { d.Style, d.Partitions = style, partitions })
@@ -103,7 +105,8 @@ func TestListVolumesOnDisk(t *testing.T) {
 	}
 }
 
-// VOL-7, field-reports.md D17.
+// VOL-7, VOL-10, field-reports.md D17: what Windows says stays in the error, as text
+// too.
 func TestListVolumesOnDisk_Fails(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -120,6 +123,10 @@ func TestListVolumesOnDisk_Fails(t *testing.T) {
 				s := newSite(t, editDisk("data", tt.edit))
 				got, err := s.list(tt.disk)
 				s.fails(err, tt.want)
+				var said win.Errno
+				if errors.As(err, &said) && !strings.Contains(err.Error(), said.Error()) {
+					t.Errorf("%v does not say %q", err, said.Error())
+				}
 				if len(got) != 0 {
 					t.Errorf("volumes %q", got)
 				}
