@@ -113,6 +113,26 @@ func TestMountVolume_Refused(t *testing.T) {
 	}
 }
 
+// field-reports.md V22: a mount asks for no read-only that it would not give. What
+// does is the disk's attribute, and all its mounts show it.
+func TestMountVolume_ReadOnlyDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		disks, err := disk.New(s.node.Disk())
+		s.must(err)
+		for _, readOnly := range []bool{true, false} {
+			s.must(second(disks.SetReadOnly(t.Context(), &disk.SetReadOnlyRequest{DiskNumber: dataDisk, IsReadOnly: readOnly})))
+			s.must(s.mount(dataID, staging))
+			got, err := s.vol.DescribeVolume(t.Context(), dataID)
+			s.must(err)
+			if got.Flags.ReadOnly() != readOnly {
+				t.Errorf("the volume's flags are %v, read-only %t", got.Flags, readOnly)
+			}
+			s.must(s.unmount(dataID, staging))
+		}
+	})
+}
+
 // VOL-15, BUG 27: the error is what the call returned, not what was asked last.
 func TestMountVolume_OwnError(t *testing.T) {
 	for code, kind := range map[win.Errno]errdefs.Kind{
