@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
@@ -102,7 +103,8 @@ func sum(counts map[string]int) int {
 	return total
 }
 
-// Lists cost one call and at most eight a disk.
+// Lists cost one call and at most eight a disk, and ask no WMI (field-reports.md
+// L20).
 func TestBudgets_Lists(t *testing.T) {
 	for _, disks := range []int{2, 255} {
 		t.Run(fmt.Sprint(disks), func(t *testing.T) {
@@ -127,6 +129,11 @@ func TestBudgets_Lists(t *testing.T) {
 				counts := counted(t, node, run)
 				if total := sum(counts); total > 1+8*disks || counts["Devices.Interfaces"] != 1 {
 					t.Errorf("%s: %d calls: %v", name, total, counts)
+				}
+				for method := range counts {
+					if strings.HasPrefix(method, "WMI.") || strings.HasPrefix(method, "Session.") {
+						t.Errorf("%s asks WMI: %s", name, method)
+					}
 				}
 			}
 		})

@@ -146,6 +146,7 @@ func TestFindDisk_Ambiguous(t *testing.T) {
 	}
 }
 
+// DISK-16, BUG 18: an empty id names no disk, and not the one that has none.
 func TestFindDisk_EmptyMatchers(t *testing.T) {
 	node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) { d.Serial = "" }))
 	for name, m := range map[string]disk.Matcher{

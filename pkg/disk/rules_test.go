@@ -385,7 +385,7 @@ func TestListDisks_D06(t *testing.T) {
 	}
 }
 
-// D11, DISK-24: no handle is left open, also where an open fails.
+// D11, D12, DISK-24: no handle is left open, and what did not open is not closed.
 func TestListDiskIDs_D11(t *testing.T) {
 	node := nodeWith(t, blank())
 	path := pathOf(t, node, 1)
