@@ -22,6 +22,7 @@ import (
 // openSession is how a session of open through first looks.
 const openSession = open + " through 10.0.0.10:3260: none"
 
+// TXT-5: connected is done, which no driver must tell by the text.
 func TestConnect_ISCSI10_Again(t *testing.T) {
 	node := newNode(t, registered(first))
 	must(t, connect(t.Context(), node, first, open))
@@ -124,8 +125,8 @@ func TestConnect_RotatedSecret(t *testing.T) {
 	must(t, connectCHAP(t.Context(), node, iscsi.ONE_WAY_CHAP, user, "rotated-secret"))
 }
 
-// ISCSI-12, ISCSI-16: the initiator's own secret is the node's, and the last one
-// holds.
+// ISCSI-12, ISCSI-16, field-reports.md I01: the initiator's own secret is the
+// node's, and the last one holds.
 func TestConnect_ISCSI12_MutualCHAP(t *testing.T) {
 	node := newNode(t, registered(first))
 	again := func() error { return connectCHAP(t.Context(), node, iscsi.MUTUAL_CHAP, user, secret) }
@@ -274,7 +275,8 @@ func TestConnect_OtherPortal(t *testing.T) {
 	}
 }
 
-// With a multipath driver that claims iSCSI, two sessions are one disk.
+// With a multipath driver that claims iSCSI, which nobody has to tell us, two
+// sessions are one disk (field-reports.md I01).
 func TestConnect_Multipath(t *testing.T) {
 	node := newNode(t, registered(first, second), func(spec *simhost.NodeSpec) { spec.ISCSI.MPIO = true })
 	for _, p := range []*iscsi.TargetPortal{first, second, first} {

@@ -43,7 +43,7 @@ func TestGetBIOSSerialNumber_SYS1_Clouds(t *testing.T) {
 	}
 }
 
-// SYS-1: what WMI passes through comes through.
+// SYS-1, field-reports.md S03: what WMI passes through comes through.
 func TestGetBIOSSerialNumber_SYS1(t *testing.T) {
 	for name, tt := range map[string]struct{ serial, want string }{
 		"placeholder":             {"None", "None"},
