@@ -151,7 +151,8 @@ func TestGet_ReadsByPath(t *testing.T) {
 }
 
 // Many callers share four threads, each entered once with one connection per
-// namespace.
+// namespace (field-reports.md L08). The fake wants each call on the thread that
+// entered for it (L07).
 func TestClient_ThreadsGrowByTheWorkersOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
@@ -189,6 +190,28 @@ func TestClient_ThreadsGrowByTheWorkersOnce(t *testing.T) {
 			}
 		}
 		f.settle(c)
+	})
+}
+
+// field-reports.md L11: whatever a caller has made of its thread stays.
+func TestClient_CallersThreadIsLeftAlone(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
+		t.Skip("no id of a thread")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		f, c := newFake(t)
+		_, queryErr := c.Query(t.Context(), storage, disks)
+		_, getErr := c.Get(t.Context(), storage, "MSFT_Disk")
+		_, callErr := c.Call(t.Context(), storage, format)
+		if err := errors.Join(queryErr, getErr, callErr); err != nil {
+			t.Error(err)
+		}
+		f.settle(c)
+		if _, entered := f.threads[threadID()]; entered || len(f.threads) == 0 {
+			t.Errorf("entered on the threads %v, the caller's is %d", f.threads, threadID())
+		}
 	})
 }
 
