@@ -109,6 +109,7 @@ func designator(codeSet CodeSet, size, next uint16, value string) []byte {
 	return append(b, value...)
 }
 
+// DISK-23, BUG 21: no length or offset is trusted.
 func TestDecodeIdentifiers_D09_HostileDevices(t *testing.T) {
 	good := designator(CodeSetASCII, 4, 20, "good")
 	last := designator(CodeSetASCII, 4, 0, "last")
