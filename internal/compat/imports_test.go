@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -72,9 +73,10 @@ func dependencies(t *testing.T, system string) []goPackage {
 	}
 }
 
-// What a driver imports has no means to start a process, comes from few modules,
-// and runs nothing when it is imported. Package net is there on Windows, because
-// x/sys/windows declares types with it; ours do not import it.
+// What a driver imports is there on every system (LIB-7, L15), has no means to
+// start a process (L17), comes from few modules (L21), and runs nothing when it is
+// imported (L01, LIB-8). Package net is there on Windows, because x/sys/windows
+// declares types with it; ours do not import it.
 func TestImports(t *testing.T) {
 	for _, system := range []string{"linux", "windows", "darwin"} {
 		t.Run(system, func(t *testing.T) {
@@ -86,7 +88,7 @@ func TestImports(t *testing.T) {
 				case p.Standard:
 				case p.Module.Path == module:
 					ours++
-					checkNoInit(t, p)
+					checkSource(t, p)
 					if slices.ContainsFunc(p.Imports, connects) {
 						t.Errorf("%s imports package net", p.ImportPath)
 					}
@@ -106,7 +108,14 @@ func connects(path string) bool {
 	return path == "net" || strings.HasPrefix(path, "net/") && path != "net/netip"
 }
 
-func checkNoInit(t *testing.T, p goPackage) {
+// foreign are names in code, and texts, of what is not ours to do: to start a
+// program by other means than os/exec (L17), and to set the COM security of the
+// whole process (L13).
+var foreign = regexp.MustCompile(`(?i)^(StartProcess|ForkExec|CreateProcess\w*|ShellExecute\w*|WinExec|CoInitializeSecurity)$|\b(powershell|pwsh|wmic|diskpart|mklink)\b|\bcmd(\.exe| /c)\b`)
+
+// checkSource: no package runs code when it is imported, nor names what is
+// foreign.
+func checkSource(t *testing.T, p goPackage) {
 	t.Helper()
 	for _, name := range p.GoFiles {
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
@@ -116,10 +125,23 @@ func checkNoInit(t *testing.T, p goPackage) {
 				t.Errorf("%s/%s has an init function", p.ImportPath, name)
 			}
 		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			word := ""
+			switch n := n.(type) {
+			case *ast.Ident:
+				word = n.Name
+			case *ast.BasicLit:
+				word = strings.Trim(n.Value, "\"`")
+			}
+			if foreign.MatchString(word) {
+				t.Errorf("%s/%s: %s", p.ImportPath, name, word)
+			}
+			return true
+		})
 	}
 }
 
-// go.mod asks for nothing else either, and for no newer Go than drivers use.
+// go.mod asks for nothing else either (L21), and for no newer Go than drivers use.
 func TestGoMod(t *testing.T) {
 	var mod struct {
 		Go      string

@@ -139,7 +139,7 @@ func TestDriver_FindByLUN(t *testing.T) {
 	}
 }
 
-// The constructor of every driver asks nothing, on any system.
+// The constructor of every driver asks nothing, on any system (LIB-7, L15).
 func TestDriver_New(t *testing.T) {
 	m, err := newMounter()
 	must(t, err)

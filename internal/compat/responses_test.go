@@ -39,8 +39,9 @@ func call(t *testing.T, on any, method string, request any) (response any, err e
 }
 
 // A response is never nil, whatever happens: drivers read it beside an error
-// (consumers.md 2.4). Every method is called with nil, then while all that
-// Windows is asked fails, then for good, in the order of a volume's life.
+// (consumers.md 2.4; FS-29, LIB-6), in which Windows' code is found (LIB-5). Every
+// method is called with nil, then while all that Windows is asked fails, then for
+// good, in the order of a volume's life.
 func TestResponses(t *testing.T) {
 	node := newNode(t, "aws-nitro")
 	number := attach(t, node, "data")
