@@ -34,6 +34,7 @@ func start(t *testing.T, program string) string {
 	return string(out)
 }
 
+// field-reports.md L01, LIB-8.
 func TestImportAll(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // A container image without WMI, such as nanoserver, has no locator class
-// (windows-api.md 14.2).
+// (windows-api.md 14.2, field-reports.md L01).
 func TestImportAll_WithoutWMI(t *testing.T) {
 	if !wine.Running() {
 		t.Skip("only Wine can withhold WMI from a program")

@@ -11,7 +11,7 @@ import (
 )
 
 // Every method of the host that has an error returns ErrUnsupported, and
-// nothing else, off Windows.
+// nothing else, off Windows (LIB-7, field-reports.md L15).
 func TestHost_UnsupportedElsewhere(t *testing.T) {
 	host := reflect.ValueOf(Host()).Elem()
 	methods := 0
