@@ -297,6 +297,38 @@ func TestSMB12_SMB13_Link(t *testing.T) {
 	}
 }
 
+// M24: paths beyond MAX_PATH, on either side of the link. Programs in the
+// container need a short link for that, or Windows' LongPathsEnabled.
+func TestM24_LongPaths(t *testing.T) {
+	below := strings.Repeat(`\`+strings.Repeat("d", 60), 5) // 305 units
+	sp := spec()
+	sp.SMB[0].Shares[0].Directories = []string{`Sub` + below}
+	inSite(t, sp, func(s *site) {
+		files, err := filesystem.New(s.node.Filesystem())
+		s.must(err)
+		parent := `C:\var\lib\kubelet\plugins\smb` + below
+		s.must(second(files.Mkdir(s.Context(), &filesystem.MkdirRequest{Path: parent})))
+		req := request(`\\files\data\Sub`, bob)
+		req.LocalPath = parent + `\globalmount`
+		for range 2 {
+			s.must(s.ask(s.Context(), req))
+		}
+		for _, path := range []string{req.LocalPath, req.LocalPath + below, req.RemotePath + below} {
+			if resp, err := files.PathExists(s.Context(), &filesystem.PathExistsRequest{Path: path}); err != nil || !resp.Exists {
+				s.Errorf("%d units: exists %t, %v", len(path), resp.Exists, err)
+			}
+		}
+		linked, err := s.smb.LinkedShare(s.Context(), &smb.LinkedShareRequest{LocalPath: req.LocalPath})
+		if err != nil || linked.Share != dataShare {
+			s.Errorf("got %+v, %v", linked, err)
+		}
+		s.must(second(files.Rmdir(s.Context(), &filesystem.RmdirRequest{Path: req.LocalPath, Force: true})))
+		if resp, err := files.PathExists(s.Context(), &filesystem.PathExistsRequest{Path: req.RemotePath + below}); err != nil || !resp.Exists {
+			s.Errorf("the share's content: exists %t, %v", resp.Exists, err)
+		}
+	})
+}
+
 // SMB-11 and architecture.md: the same target is done, another is AlreadyExists,
 // with the word that drivers look for (TXT-3).
 func TestSMB11_LinkExists(t *testing.T) {
