@@ -31,7 +31,12 @@ type provider struct {
 	details    []value // of the error object of the failure, if any
 
 	objects map[*fake]bool // alive
+
+	blankets map[*fake]blanket // of its proxies; nil where it has none
 }
+
+// blanket is how a proxy sends.
+type blanket struct{ authentication, impersonation uint32 }
 
 // fake is a COM object of the provider.
 type fake struct {
@@ -80,12 +85,31 @@ func (p *provider) give(f *fake) *fake {
 }
 
 func (p *provider) queryInterface(f *fake, iid *abi.GUID, out **fake) uintptr {
-	if *iid != iidClassObject {
+	switch {
+	case *iid == iidClassObject:
+		*out = p.give(f)
+	case *iid == iidClientSecurity && p.blankets != nil:
+		*out = p.give(p.security())
+	default:
 		const noInterface = 0x8000_4002
 		return noInterface
 	}
-	*out = p.give(f)
 	return 0
+}
+
+// IID_IClientSecurity, which proxies have (windows-api.md 14.2), and the slot of
+// its SetBlanket.
+var iidClientSecurity = abi.GUID{Data1: 0x13D, Data4: [8]byte{0xC0, 7: 0x46}}
+
+const slotSetBlanket = 4
+
+func (p *provider) security() *fake {
+	return p.object("security", map[int]any{
+		slotSetBlanket: func(_, proxy *fake, _, _, _, authentication, impersonation, _, _ uintptr) uintptr {
+			p.blankets[proxy] = blanket{uint32(authentication), uint32(impersonation)}
+			return 0
+		},
+	})
 }
 
 func (p *provider) addReference(f *fake) uintptr {
@@ -293,6 +317,30 @@ func (p *provider) use(c *com) error {
 		return fmt.Errorf("out parameters %v: %w", row, err)
 	}
 	return nil
+}
+
+// field-reports.md L13: each proxy is made to encrypt (RPC_C_AUTHN_LEVEL_PKT_PRIVACY)
+// and to act in our name (RPC_C_IMP_LEVEL_IMPERSONATE): the connection, what lists
+// rows, and what waits for a method.
+func TestProvider_ProxiesEncrypt(t *testing.T) {
+	c := enter(t).com
+	p := newProvider(c)
+	p.blankets = map[*fake]blanket{}
+	if err := p.use(c); err != nil {
+		t.Fatal(err)
+	}
+	for proxy, got := range p.blankets {
+		if want := (blanket{authentication: 6, impersonation: 3}); got != want {
+			t.Errorf("%p: %+v, want %+v", proxy, got, want)
+		}
+	}
+	if len(p.blankets) != 3 {
+		t.Errorf("%d proxies, want 3", len(p.blankets))
+	}
+	if n := c.outstanding.Load(); n != 0 || p.references != 1 { // the locator, which the test holds
+		t.Errorf("%d COM references and %d objects of the provider are left", n, p.references-1)
+	}
+	runtime.KeepAlive(p)
 }
 
 // Whichever call fails, the failure comes back, with its error object, and
