@@ -34,6 +34,7 @@ if (($# > 1)); then
     "${@:2}"
     exit
 fi
+# Pointers into COM's and Windows' memory are checked (field-reports.md L14).
 mapfile -t packages < <(grep -v '^#' test/wine/packages)
 go test -count=1 -vet=off -gcflags=-d=checkptr -exec "$PWD/test/wine/exec.sh" "${packages[@]}"
 test/wine/command.sh
