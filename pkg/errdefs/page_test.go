@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "rewrite docs/errors.md")
 
 const page = "../../docs/errors.md"
 
-var reasons = []struct {
+var reasonNames = []struct {
 	name string
 	err  error
 }{
@@ -72,7 +72,7 @@ native code stays in the error: ` + "`errdefs.NativeOf(err)`" + `.
 | sentinel | text | kind |
 |---|---|---|
 `)
-	for _, r := range reasons {
+	for _, r := range reasonNames {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.name, r.err, KindOf(r.err))
 	}
 	b.WriteString(`
@@ -112,10 +112,10 @@ func TestErrorsPage_Complete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if declared := strings.Count(string(source), "error = &reason{"); len(reasons) != declared {
-		t.Errorf("%d reasons are listed, %d declared", len(reasons), declared)
+	if declared := strings.Count(string(source), "error = &reason{"); len(reasonNames) != declared {
+		t.Errorf("%d reasons are listed, %d declared", len(reasonNames), declared)
 	}
-	for _, r := range reasons {
+	for _, r := range reasonNames {
 		if !strings.Contains(string(source), r.name+" error = &reason{") {
 			t.Errorf("%s is not declared", r.name)
 		}
