@@ -5,6 +5,7 @@ package demo
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -23,6 +24,9 @@ func TestSMB_Output(t *testing.T) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
 				t.Errorf("%d columns: %s", n, line)
 			}
+		}
+		if runtime.GOOS == "windows" {
+			t.Skip("the error texts in the golden file are those of the simulated node; here the system's own stand in their place")
 		}
 		golden.Compare(t, "smb.golden", out.String())
 	})
