@@ -52,7 +52,7 @@ type VolumeFlags uint32
 
 const flagReadOnly VolumeFlags = 0x00080000 // FILE_READ_ONLY_VOLUME
 
-// ReadOnly: nothing can be written to the volume.
+// ReadOnly reports whether nothing can be written to the volume.
 func (f VolumeFlags) ReadOnly() bool { return f&flagReadOnly != 0 }
 
 // DescribeVolume describes one volume. It fails where the volume is not there;

@@ -26,11 +26,13 @@ func TestFormatVolume_V15Options(t *testing.T) {
 		"upstream's": {volume.FormatVolumeRequest{}, hostapi.Format{FileSystem: "NTFS"}, `NTFS "", `},
 		"SQL Server": {
 			volume.FormatVolumeRequest{Label: "SQL", AllocationUnitSize: 64 << 10},
-			hostapi.Format{FileSystem: "NTFS", Label: "SQL", Unit: 64 << 10}, `NTFS "SQL", `,
+			hostapi.Format{FileSystem: "NTFS", Label: "SQL", Unit: 64 << 10},
+			`NTFS "SQL", `,
 		},
 		"ReFS in any case": {
 			volume.FormatVolumeRequest{FileSystem: "REFS", AllocationUnitSize: 4096},
-			hostapi.Format{FileSystem: "ReFS", Unit: 4096}, `ReFS "", `,
+			hostapi.Format{FileSystem: "ReFS", Unit: 4096},
+			`ReFS "", `,
 		},
 		"FAT32":      {volume.FormatVolumeRequest{FileSystem: "fat32", Label: "ELEVENCHARS"}, hostapi.Format{FileSystem: "FAT32", Label: "ELEVENCHARS"}, `FAT32 "ELEVENCHARS", `},
 		"exFAT":      {volume.FormatVolumeRequest{FileSystem: "exFAT"}, hostapi.Format{FileSystem: "exFAT"}, `exFAT "", `},

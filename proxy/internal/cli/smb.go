@@ -126,26 +126,32 @@ const maxPassword = 4096
 // password reads a password, or an iSCSI secret, from a file that a flag names, or
 // from standard input.
 func (h *host) password(flag, file string) (string, error) {
-	var in io.Reader
+	var text string
+	var err error
 	switch file {
 	case "":
 		return "", nil
 	case "-":
-		in = h.in
+		text, err = readPassword(h.in)
 	default:
-		opened, err := os.Open(file)
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", flag, err)
-		}
-		defer opened.Close()
-		in = opened
+		text, err = readPasswordFile(file)
 	}
+	return text, errdefs.Wrap(flag, "", err)
+}
+
+func readPasswordFile(name string) (text string, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	text, err = readPassword(file)
+	return text, errors.Join(err, file.Close())
+}
+
+func readPassword(in io.Reader) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxPassword+1))
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("%s: %w", flag, err)
-	case len(data) > maxPassword:
-		return "", errdefs.As(errdefs.InvalidArgument, flag, "", errors.New("no password is that long"))
+	if err == nil && len(data) > maxPassword {
+		err = fmt.Errorf("%w: no password is that long", errdefs.ErrInvalidArgument)
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r"), nil
+	return strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r"), err
 }

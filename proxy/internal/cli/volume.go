@@ -309,6 +309,7 @@ func diskCell(o volumeObject) string {
 
 // drivesCell and foldersCell are where a volume is mounted.
 func drivesCell(o volumeObject) string { return mountsCell(o, isDrive) }
+
 func foldersCell(o volumeObject) string {
 	return mountsCell(o, func(path string) bool { return !isDrive(path) })
 }
