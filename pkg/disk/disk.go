@@ -57,7 +57,7 @@ func (d *Disk) ListDiskIDs(ctx context.Context, req *ListDiskIDsRequest) (*ListD
 	const op = "disk.ListDiskIDs"
 	resp := &ListDiskIDsResponse{DiskIDs: map[uint32]*DiskIDs{}}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	disks, err := d.numberedDisks(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (d *Disk) ListDiskLocations(ctx context.Context, req *ListDiskLocationsRequ
 	const op = "disk.ListDiskLocations"
 	resp := &ListDiskLocationsResponse{DiskLocations: map[uint32]*DiskLocation{}}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	disks, err := d.numberedDisks(ctx)
 	if err != nil {
@@ -98,7 +98,7 @@ func (d *Disk) GetDiskStats(ctx context.Context, req *GetDiskStatsRequest) (*Get
 	const op = "disk.GetDiskStats"
 	resp := &GetDiskStatsResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	size, err := d.host.DiskSize(ctx, req.DiskNumber)
 	if err != nil {
@@ -113,7 +113,7 @@ func (d *Disk) GetDiskState(ctx context.Context, req *GetDiskStateRequest) (*Get
 	const op = "disk.GetDiskState"
 	resp := &GetDiskStateResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	state, err := d.host.DiskState(ctx, req.DiskNumber)
 	if err != nil {
@@ -131,7 +131,7 @@ func (d *Disk) SetDiskState(ctx context.Context, req *SetDiskStateRequest) (*Set
 	const op = "disk.SetDiskState"
 	resp := &SetDiskStateResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	if err := d.host.CheckNotCritical(ctx, req.DiskNumber); err != nil {
 		return resp, errdefs.Wrap(op, subject(req.DiskNumber), err)
@@ -171,7 +171,7 @@ func (d *Disk) EnsureOnlineWritable(ctx context.Context, req *EnsureOnlineWritab
 	const op = "disk.EnsureOnlineWritable"
 	resp := &EnsureOnlineWritableResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	if err := d.host.CheckNotCritical(ctx, req.DiskNumber); err != nil {
 		return resp, errdefs.Wrap(op, subject(req.DiskNumber), err)
@@ -197,13 +197,9 @@ func (d *Disk) Rescan(ctx context.Context, req *RescanRequest) (*RescanResponse,
 	const op = "disk.Rescan"
 	resp := &RescanResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	return resp, errdefs.Wrap(op, "", d.host.Rescan(ctx))
-}
-
-func nilRequest(op string) error {
-	return errdefs.New(errdefs.InvalidArgument, op, "", "request is nil")
 }
 
 func subject(number uint32) string { return "disk " + strconv.FormatUint(uint64(number), 10) }

@@ -29,7 +29,7 @@ func (d *Disk) PartitionDisk(ctx context.Context, req *PartitionDiskRequest) (*P
 	const op = "disk.PartitionDisk"
 	resp := &PartitionDiskResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	if err := d.host.CheckNotCritical(ctx, req.DiskNumber); err != nil {
 		return resp, errdefs.Wrap(op, subject(req.DiskNumber), err)

@@ -25,7 +25,7 @@ func (d *Disk) GetReadOnly(ctx context.Context, req *GetReadOnlyRequest) (*GetRe
 	const op = "disk.GetReadOnly"
 	resp := &GetReadOnlyResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	state, err := d.host.DiskState(ctx, req.DiskNumber)
 	resp.IsReadOnly = state.ReadOnly && err == nil
@@ -52,7 +52,7 @@ func (d *Disk) SetReadOnly(ctx context.Context, req *SetReadOnlyRequest) (*SetRe
 	const op = "disk.SetReadOnly"
 	resp := &SetReadOnlyResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	if err := d.host.CheckNotCritical(ctx, req.DiskNumber); err != nil {
 		return resp, errdefs.Wrap(op, subject(req.DiskNumber), err)

@@ -212,6 +212,11 @@ func New(kind Kind, op, subject, format string, args ...any) error {
 	return &Error{Kind: kind, Op: op, Subject: subject, Err: fmt.Errorf(format, args...)}
 }
 
+// NilRequest is the InvalidArgument of an operation that was given no request.
+func NilRequest(op string) error {
+	return New(InvalidArgument, op, "", "request is nil")
+}
+
 // KindOf is the kind of an error: of the outermost *Error in it, else of a
 // reason, a context error, a native code or a standard sentinel; Internal where
 // nothing is known.

@@ -10,10 +10,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 )
 
-func nilRequest(op string) error {
-	return errdefs.New(errdefs.InvalidArgument, op, "", "request is nil")
-}
-
 // badPath says which field of a request holds a bad path.
 func badPath(op, field string, err error) error {
 	if err == nil {

@@ -60,7 +60,7 @@ func (f *Filesystem) PathExists(ctx context.Context, req *PathExistsRequest) (*P
 	const op = "filesystem.PathExists"
 	resp := &PathExistsResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	ctx, cancel := blocking.WithBudget(ctx, blocking.QueryBudget)
 	defer cancel()
@@ -82,7 +82,7 @@ func (f *Filesystem) PathValid(ctx context.Context, req *PathValidRequest) (*Pat
 	const op = "filesystem.PathValid"
 	resp := &PathValidResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	if strings.ContainsRune(req.Path, 0) {
 		return resp, errdefs.New(errdefs.InvalidArgument, op, req.Path, "invalid path: invalid argument")
@@ -114,7 +114,7 @@ func (f *Filesystem) Mkdir(ctx context.Context, req *MkdirRequest) (*MkdirRespon
 	const op = "filesystem.Mkdir"
 	resp := &MkdirResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	ctx, cancel := blocking.WithBudget(ctx, blocking.ChangeBudget)
 	defer cancel()

@@ -22,7 +22,7 @@ func (f *Filesystem) IsSymlink(ctx context.Context, req *IsSymlinkRequest) (*IsS
 	const op = "filesystem.IsSymlink"
 	resp := &IsSymlinkResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	state, err := f.linkState(ctx, op, req.Path)
 	resp.IsSymlink = err == nil && state.State == LiveLink
@@ -41,7 +41,7 @@ func (f *Filesystem) IsSymlink(ctx context.Context, req *IsSymlinkRequest) (*IsS
 func (f *Filesystem) LinkState(ctx context.Context, req *LinkStateRequest) (*LinkStateResponse, error) {
 	const op = "filesystem.LinkState"
 	if req == nil {
-		return &LinkStateResponse{}, nilRequest(op)
+		return &LinkStateResponse{}, errdefs.NilRequest(op)
 	}
 	return f.linkState(ctx, op, req.Path)
 }
@@ -106,7 +106,7 @@ func (f *Filesystem) CreateSymlink(ctx context.Context, req *CreateSymlinkReques
 	const op = "filesystem.CreateSymlink"
 	resp := &CreateSymlinkResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	ctx, cancel := blocking.WithBudget(ctx, blocking.ChangeBudget)
 	defer cancel()

@@ -40,7 +40,7 @@ func (f *Filesystem) Rmdir(ctx context.Context, req *RmdirRequest) (*RmdirRespon
 	const op = "filesystem.Rmdir"
 	resp := &RmdirResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	ctx, cancel := blocking.WithBudget(ctx, blocking.LongBudget)
 	defer cancel()
@@ -64,7 +64,7 @@ func (f *Filesystem) RmdirContents(ctx context.Context, req *RmdirContentsReques
 	const op = "filesystem.RmdirContents"
 	resp := &RmdirContentsResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	ctx, cancel := blocking.WithBudget(ctx, blocking.LongBudget)
 	defer cancel()

@@ -59,7 +59,7 @@ func (i *ISCSI) AddTargetPortal(ctx context.Context, req *AddTargetPortalRequest
 	const op = "iscsi.AddTargetPortal"
 	resp := &AddTargetPortalResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	portal, err := parsePortal(req.TargetPortal)
 	if err != nil {
@@ -116,7 +116,7 @@ func (i *ISCSI) DiscoverTargetPortal(ctx context.Context, req *DiscoverTargetPor
 	const op = "iscsi.DiscoverTargetPortal"
 	resp := &DiscoverTargetPortalResponse{IQNs: []string{}}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	portal, err := parsePortal(req.TargetPortal)
 	if err != nil {
@@ -159,7 +159,7 @@ func (i *ISCSI) ListTargetPortals(ctx context.Context, req *ListTargetPortalsReq
 	const op = "iscsi.ListTargetPortals"
 	resp := &ListTargetPortalsResponse{TargetPortals: []*TargetPortal{}}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	known, err := i.portals(ctx)
 	if err != nil {
@@ -177,7 +177,7 @@ func (i *ISCSI) RemoveTargetPortal(ctx context.Context, req *RemoveTargetPortalR
 	const op = "iscsi.RemoveTargetPortal"
 	resp := &RemoveTargetPortalResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	portal, err := parsePortal(req.TargetPortal)
 	if err != nil {
@@ -204,7 +204,7 @@ func (i *ISCSI) SetMutualChapSecret(ctx context.Context, req *SetMutualChapSecre
 	const op = "iscsi.SetMutualChapSecret"
 	resp := &SetMutualChapSecretResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	if err := checkSecret("MutualChapSecret", req.MutualChapSecret); err != nil {
 		return resp, errdefs.Wrap(op, "", err)
@@ -216,8 +216,4 @@ func (i *ISCSI) SetMutualChapSecret(ctx context.Context, req *SetMutualChapSecre
 		return i.host.SetSecret(ctx, hostapi.Secret(req.MutualChapSecret))
 	})
 	return resp, errdefs.Wrap(op, "", err)
-}
-
-func nilRequest(op string) error {
-	return errdefs.New(errdefs.InvalidArgument, op, "", "request is nil")
 }

@@ -29,7 +29,7 @@ func (i *ISCSI) ConnectTarget(ctx context.Context, req *ConnectTargetRequest) (*
 	const op = "iscsi.ConnectTarget"
 	resp := &ConnectTargetResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	at, err := parseAddress(req.TargetPortal, req.IQN)
 	if err != nil {
@@ -152,7 +152,7 @@ func (i *ISCSI) DisconnectTarget(ctx context.Context, req *DisconnectTargetReque
 	const op = "iscsi.DisconnectTarget"
 	resp := &DisconnectTargetResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	at, err := parseAddress(req.TargetPortal, req.IQN)
 	if err != nil {
@@ -218,7 +218,7 @@ func (i *ISCSI) GetTargetDisks(ctx context.Context, req *GetTargetDisksRequest) 
 	const op = "iscsi.GetTargetDisks"
 	resp := &GetTargetDisksResponse{DiskIDs: []string{}}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	at, err := parseAddress(req.TargetPortal, req.IQN)
 	if err != nil {

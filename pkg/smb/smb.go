@@ -56,7 +56,7 @@ func (s *SMB) NewSMBGlobalMapping(ctx context.Context, req *NewSMBGlobalMappingR
 	const op = "smb.NewSMBGlobalMapping"
 	resp := &NewSMBGlobalMappingResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	ctx, cancel := blocking.WithBudget(ctx, blocking.ChangeBudget)
 	defer cancel()
@@ -110,7 +110,7 @@ func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, req *RemoveSMBGlobalMa
 	const op = "smb.RemoveSMBGlobalMapping"
 	resp := &RemoveSMBGlobalMappingResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	ctx, cancel := blocking.WithBudget(ctx, blocking.ChangeBudget)
 	defer cancel()
@@ -158,7 +158,7 @@ func (s *SMB) ListMappings(ctx context.Context, req *ListMappingsRequest) (*List
 	const op = "smb.ListMappings"
 	resp := &ListMappingsResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	list, err := s.host.Mappings(ctx)
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *SMB) GetMapping(ctx context.Context, req *GetMappingRequest) (*GetMappi
 	const op = "smb.GetMapping"
 	resp := &GetMappingResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	share, _, err := winpath.ParseRemote(req.RemotePath)
 	if err != nil {
@@ -203,7 +203,7 @@ func (s *SMB) LinkedShare(ctx context.Context, req *LinkedShareRequest) (*Linked
 	const op = "smb.LinkedShare"
 	resp := &LinkedShareResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	ctx, cancel := blocking.WithBudget(ctx, blocking.QueryBudget)
 	defer cancel()
@@ -222,10 +222,6 @@ func (s *SMB) LinkedShare(ctx context.Context, req *LinkedShareRequest) (*Linked
 	}
 	resp.RemotePath, resp.Share = target.String(), share.String()
 	return resp, nil
-}
-
-func nilRequest(op string) error {
-	return errdefs.New(errdefs.InvalidArgument, op, "", "request is nil")
 }
 
 // failed says which operation on what failed. Of a deadline that is not the

@@ -53,7 +53,7 @@ func (s *System) GetBIOSSerialNumber(ctx context.Context, req *GetBIOSSerialNumb
 	const op = "system.GetBIOSSerialNumber"
 	resp := &GetBIOSSerialNumberResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	serial, err := s.host.SerialNumber(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *System) GetService(ctx context.Context, req *GetServiceRequest) (*GetSe
 	const op = "system.GetService"
 	resp := &GetServiceResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	if err := checkName(req.Name); err != nil {
 		return resp, errdefs.Wrap(op, req.Name, err)
@@ -108,7 +108,7 @@ func (s *System) StartService(ctx context.Context, req *StartServiceRequest) (*S
 	const op = "system.StartService"
 	resp := &StartServiceResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	if err := checkName(req.Name); err != nil {
 		return resp, errdefs.Wrap(op, req.Name, err)
@@ -135,7 +135,7 @@ func (s *System) StopService(ctx context.Context, req *StopServiceRequest) (*Sto
 	const op = "system.StopService"
 	resp := &StopServiceResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	if err := checkName(req.Name); err != nil {
 		return resp, errdefs.Wrap(op, req.Name, err)
@@ -171,8 +171,4 @@ func checkState(state hostapi.State) error {
 		return fmt.Errorf("%w: state %d", errdefs.ErrInternal, state)
 	}
 	return nil
-}
-
-func nilRequest(op string) error {
-	return errdefs.New(errdefs.InvalidArgument, op, "", "request is nil")
 }

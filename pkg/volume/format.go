@@ -19,7 +19,7 @@ func (v *Volume) IsVolumeFormatted(ctx context.Context, req *IsVolumeFormattedRe
 	const op = "volume.IsVolumeFormatted"
 	resp := &IsVolumeFormattedResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	id, err := parseID(op, req.VolumeID)
 	if err != nil {
@@ -66,7 +66,7 @@ func (v *Volume) FormatVolume(ctx context.Context, req *FormatVolumeRequest) (*F
 	const op = "volume.FormatVolume"
 	resp := &FormatVolumeResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	id, err := parseID(op, req.VolumeID)
 	if err != nil {

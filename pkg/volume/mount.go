@@ -18,7 +18,7 @@ func (v *Volume) GetVolumeIDFromTargetPath(ctx context.Context, req *GetVolumeID
 	const op = "volume.GetVolumeIDFromTargetPath"
 	resp := &GetVolumeIDFromTargetPathResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	path, err := v.parsePath(ctx, op, req.TargetPath, "target path is empty")
 	if err != nil {
@@ -68,7 +68,7 @@ func (v *Volume) GetClosestVolumeIDFromTargetPath(ctx context.Context, req *GetC
 	const op = "volume.GetClosestVolumeIDFromTargetPath"
 	resp := &GetClosestVolumeIDFromTargetPathResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	path, err := v.parsePath(ctx, op, req.TargetPath, "target path is empty")
 	if err != nil {
@@ -106,7 +106,7 @@ func (v *Volume) MountVolume(ctx context.Context, req *MountVolumeRequest) (*Mou
 	const op = "volume.MountVolume"
 	resp := &MountVolumeResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	if req.VolumeID == "" {
 		return resp, errdefs.New(errdefs.InvalidArgument, op, "", "MountVolumeRequest.VolumeID is empty")
@@ -195,7 +195,7 @@ func (v *Volume) UnmountVolume(ctx context.Context, req *UnmountVolumeRequest) (
 	const op = "volume.UnmountVolume"
 	resp := &UnmountVolumeResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	id, err := parseID(op, req.VolumeID)
 	if err != nil {

@@ -26,7 +26,7 @@ func (v *Volume) ResizeVolume(ctx context.Context, req *ResizeVolumeRequest) (*R
 	const op = "volume.ResizeVolume"
 	resp := &ResizeVolumeResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	id, err := parseID(op, req.VolumeID)
 	if err != nil {

@@ -78,7 +78,7 @@ func (v *Volume) ListVolumesOnDisk(ctx context.Context, req *ListVolumesOnDiskRe
 	const op = "volume.ListVolumesOnDisk"
 	resp := &ListVolumesOnDiskResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	ids, err := v.waitForVolumes(ctx, req)
 	if err != nil {
@@ -141,7 +141,7 @@ func (v *Volume) GetDiskNumberFromVolumeID(ctx context.Context, req *GetDiskNumb
 	const op = "volume.GetDiskNumberFromVolumeID"
 	resp := &GetDiskNumberFromVolumeIDResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	id, err := parseID(op, req.VolumeID)
 	if err != nil {
@@ -161,7 +161,7 @@ func (v *Volume) GetVolumeStats(ctx context.Context, req *GetVolumeStatsRequest)
 	const op = "volume.GetVolumeStats"
 	resp := &GetVolumeStatsResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	id, err := parseID(op, req.VolumeID)
 	if err != nil {
@@ -183,17 +183,13 @@ func (v *Volume) WriteVolumeCache(ctx context.Context, req *WriteVolumeCacheRequ
 	const op = "volume.WriteVolumeCache"
 	resp := &WriteVolumeCacheResponse{}
 	if req == nil {
-		return resp, nilRequest(op)
+		return resp, errdefs.NilRequest(op)
 	}
 	id, err := parseID(op, req.VolumeID)
 	if err != nil {
 		return resp, err
 	}
 	return resp, errdefs.Wrap(op, req.VolumeID, v.host.FlushVolume(ctx, id))
-}
-
-func nilRequest(op string) error {
-	return errdefs.New(errdefs.InvalidArgument, op, "", "request is nil")
 }
 
 func parseID(op, text string) (hostapi.VolumeID, error) {
