@@ -6,6 +6,7 @@
 package wine
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
@@ -67,6 +68,12 @@ func UnknownServer() win.Errno {
 // ControlWhilePending is what ControlService answers for a service that starts.
 func ControlWhilePending() win.Errno {
 	return choose(win.ERROR_SERVICE_CANNOT_ACCEPT_CTRL, win.ERROR_INVALID_SERVICE_CONTROL)
+}
+
+// MissesStart tells the answer to StartService for a service that has ended by
+// the time that the service manager looks at it.
+func MissesStart(err error) bool {
+	return Running() && errors.Is(err, win.ERROR_SERVICE_REQUEST_TIMEOUT)
 }
 
 // UnknownParameter is what putting a property that a WMI object does not have
