@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hosttest
+
+func smbCases() []Case {
+	return nil
+}
