@@ -29,24 +29,46 @@ type session struct {
 	disk       *disk.Disk
 	volume     *volume.Volume
 	filesystem *filesystem.Filesystem
-	calls      intercept.Counter
+	calls      recorder
 	said       []string
+}
+
+// recorder keeps the boundary calls of hosts.
+type recorder struct{ intercept.Counter }
+
+// host is a host whose calls are kept, until the test ends.
+func (r *recorder) host(t *testing.T, host *win.Host) *win.Host {
+	t.Helper()
+	kept := r.Host(host)
+	t.Cleanup(wmi.On(kept).Close)
+	return kept
+}
+
+// made are the calls since the last time. Which worker of WMI has a task is
+// chance, so their own connections are left out.
+func (r *recorder) made() []string {
+	var calls []string
+	for _, c := range r.Calls() {
+		if c.Method != "WMI.Enter" && c.Method != "WMI.Connect" {
+			calls = append(calls, fmt.Sprintf("%s %s %#x", c.Method, c.Subject, c.Code))
+		}
+	}
+	r.Reset()
+	return calls
 }
 
 func newSession(t *testing.T, node *simhost.Node, host *win.Host) *session {
 	t.Helper()
 	s := &session{node: node}
-	counted := s.calls.Host(host)
-	s.host = counted
-	t.Cleanup(wmi.On(counted).Close)
+	s.host = s.calls.host(t, host)
 	var err error
-	if s.disk, err = disk.New(diskapi.On(counted)); err != nil {
+	if s.disk, err = disk.New(diskapi.On(s.host)); err != nil {
 		t.Fatal(err)
 	}
-	if s.volume, err = volume.New(volumeapi.On(counted)); err != nil {
+	if s.volume, err = volume.New(volumeapi.On(s.host)); err != nil {
 		t.Fatal(err)
 	}
-	if s.filesystem, err = filesystem.New(filesystemapi.On(counted)); err != nil {
+	if s.filesystem, err = filesystem.New(filesystemapi.On(s.host)); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -72,13 +94,13 @@ func through(t *testing.T, name string) *session {
 // say writes down what a call gave, and the boundary calls that it made, the
 // repeats of a poll folded.
 func (s *session) say(what string, response any, err error) {
-	s.step(what, fmt.Sprintf("%+v, %v", response, err), fold(s.made()))
+	s.step(what, fmt.Sprintf("%+v, %v", response, err), fold(s.calls.made()))
 }
 
 // sayOfAll is say for a call that asks all disks or volumes at once: which of
 // them first is chance.
 func (s *session) sayOfAll(what string, response any, err error) {
-	calls := s.made()
+	calls := s.calls.made()
 	slices.Sort(calls)
 	s.step(what, fmt.Sprintf("%+v, %v", response, err), calls)
 }
@@ -88,19 +110,6 @@ func (s *session) step(what, result string, calls []string) {
 	for _, call := range calls {
 		s.said = append(s.said, what+" made "+call)
 	}
-}
-
-// made are the boundary calls since the last step. Which worker of WMI has a
-// task is chance, so their own connections are left out.
-func (s *session) made() []string {
-	var calls []string
-	for _, c := range s.calls.Calls() {
-		if c.Method != "WMI.Enter" && c.Method != "WMI.Connect" {
-			calls = append(calls, fmt.Sprintf("%s %s %#x", c.Method, c.Subject, c.Code))
-		}
-	}
-	s.calls.Reset()
-	return calls
 }
 
 // fold leaves out each stretch of calls that repeats the one before it.
