@@ -97,11 +97,11 @@ func vendorArea(d Description) []byte {
 }
 
 // MatchXenDevice matches an Amazon EC2 volume before Nitro by the name of its
-// block device: /dev/sda1, xvdb to xvdz, with or without /dev/. The driver makes
-// of it the SCSI target: sda1 is 0, xvdb is 1 (Amazon's guide, "Map non-NVMe
-// disks on Amazon EC2 Windows instance to volumes"). Which target a name of two
-// letters is, is not told there without contradiction: such a name is refused as
-// no value to look for.
+// block device, with or without /dev/: sda1, xvdb to xvdz, xvdba to xvdcz. The
+// driver makes of it the SCSI target, as columns of a sheet are counted: sda1 is
+// 0, xvdb 1, xvdz 25, xvdba 52, xvdca 78 (the tables and the script of Amazon's
+// guide, "Map non-NVMe disks on Amazon EC2 Windows instance to volumes"). EC2
+// has no others: any other name is refused as no value to look for.
 func MatchXenDevice(device string) Matcher {
 	want := device
 	target, ok := xenTarget(device)
@@ -115,18 +115,24 @@ func MatchXenDevice(device string) Matcher {
 }
 
 func xenTarget(device string) (target byte, ok bool) {
+	const letters = 'z' - 'a' + 1
 	name := strings.TrimPrefix(strings.TrimSpace(device), "/dev/")
-	if name == "sda1" {
+	xvd, isXvd := strings.CutPrefix(name, "xvd")
+	sd, isSd := strings.CutPrefix(name, "sd")
+	switch {
+	case name == "sda1":
 		return 0, true
-	}
-	for _, prefix := range []string{"xvd", "sd"} {
-		letter, cut := strings.CutPrefix(name, prefix)
-		if cut && len(letter) == 1 && 'b' <= letter[0] && letter[0] <= 'z' {
-			return letter[0] - 'a', true
-		}
+	case isXvd && len(xvd) == 1 && isLetter(xvd[0], 'b', 'z'):
+		return xvd[0] - 'a', true
+	case isXvd && len(xvd) == 2 && isLetter(xvd[0], 'b', 'c') && isLetter(xvd[1], 'a', 'z'):
+		return letters*(xvd[0]-'a'+1) + xvd[1] - 'a', true
+	case isSd && len(sd) == 1 && isLetter(sd[0], 'b', 'z'):
+		return sd[0] - 'a', true
 	}
 	return 0, false
 }
+
+func isLetter(c, first, last byte) bool { return first <= c && c <= last }
 
 // MatchVirtIO matches a virtio block device by the id of its volume. Its serial
 // number has room for the first 20 characters of an id.

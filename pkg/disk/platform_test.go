@@ -3,6 +3,7 @@
 package disk_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
@@ -22,7 +24,8 @@ type lookAlike struct {
 	become func(i int, d *simhost.DiskSpec)
 	// rule is that of the i-th disk.
 	rule func(i int) disk.Matcher
-	most int // how many the platform can tell apart; 0 is 64
+	// nothing is the rule without a value; the zero value where it always has one.
+	nothing disk.Matcher
 }
 
 func lookAlikes() []lookAlike {
@@ -31,48 +34,62 @@ func lookAlikes() []lookAlike {
 			at := slices.IndexFunc(d.Identifiers, func(id simhost.IdentifierSpec) bool { return id.Association == "" })
 			d.Identifiers = slices.Clone(d.Identifiers)
 			d.Identifiers[at].Hex = fmt.Sprintf(format, i)
-		}, func(i int) disk.Matcher { return disk.MatchPage83(fmt.Sprintf(format, i)) }, 0}
+		}, func(i int) disk.Matcher { return disk.MatchPage83(fmt.Sprintf(format, i)) }, disk.MatchPage83(" - ")}
 	}
 	google := func(node string) lookAlike {
 		device := func(i int) string { return fmt.Sprintf("pvc-6a0e4b1d-%d", i) }
 		return lookAlike{node, func(i int, d *simhost.DiskSpec) {
 			d.NVMe.NamespaceArea = fmt.Sprintf(`{"device_name":%q,"disk_type":"PERSISTENT"}`, device(i))
 			d.NVMe.Namespace, d.Address.LUN = uint32(i+2), uint8(i+1)
-		}, func(i int) disk.Matcher { return disk.MatchGoogleNVMe(device(i)) }, 0}
+		}, func(i int) disk.Matcher { return disk.MatchGoogleNVMe(device(i)) }, disk.MatchGoogleNVMe(" ")}
 	}
 	return []lookAlike{
 		{"aws-nitro", func(i int, d *simhost.DiskSpec) {
 			d.Serial = fmt.Sprintf("vol0123456789abc%04x_00000001.", i)
-		}, func(i int) disk.Matcher { return disk.MatchEBS(fmt.Sprintf("vol-0123456789abc%04x", i)) }, 0},
+		}, func(i int) disk.Matcher { return disk.MatchEBS(fmt.Sprintf("vol-0123456789abc%04x", i)) }, disk.MatchEBS("-")},
 		{"aws-xen", func(i int, d *simhost.DiskSpec) {
-			d.Address.Target = uint8(i + 1)
-		}, func(i int) disk.Matcher { return disk.MatchXenDevice("xvd" + string(rune('b'+i))) }, 25},
+			_, d.Address.Target = ec2Device(i)
+		}, func(i int) disk.Matcher {
+			name, _ := ec2Device(i)
+			return disk.MatchXenDevice(name)
+		}, disk.MatchXenDevice("xvd")},
 		{"azure-nvme", func(i int, d *simhost.DiskSpec) {
 			d.NVMe.Namespace, d.Address.LUN = uint32(i+2), uint8(i+1)
-		}, func(i int) disk.Matcher { return disk.MatchAzureNVMe(uint8(i)) }, 0},
+		}, func(i int) disk.Matcher { return disk.MatchAzureNVMe(uint8(i)) }, disk.Matcher{}},
 		{"azure-scsi", func(i int, d *simhost.DiskSpec) {
 			d.Address.LUN = uint8(i)
-		}, func(i int) disk.Matcher { return disk.MatchLUN(uint8(i)) }, 0},
+		}, func(i int) disk.Matcher { return disk.MatchLUN(uint8(i)) }, disk.Matcher{}},
 		google("gce-nvme"),
 		google("gce-nvme-2019"),
 		{"gce-scsi", func(i int, d *simhost.DiskSpec) {
 			d.Identifiers = []simhost.IdentifierSpec{{CodeSet: "ascii", Type: "t10", Text: fmt.Sprintf("Google  pvc-%d", i)}}
-		}, func(i int) disk.Matcher { return disk.MatchGooglePage83(fmt.Sprintf("pvc-%d", i)) }, 0},
+		}, func(i int) disk.Matcher { return disk.MatchGooglePage83(fmt.Sprintf("pvc-%d", i)) }, disk.MatchGooglePage83("")},
 		page83("hyperv-vhd", "4d53465420202020328d59b360875845ac645473be82%04x"),
 		{"kvm-virtio", func(i int, d *simhost.DiskSpec) {
 			d.Serial = fmt.Sprintf("6f8c1d2e-3b4a-4c%04x", i)
-		}, func(i int) disk.Matcher { return disk.MatchVirtIO(fmt.Sprintf("6f8c1d2e-3b4a-4c%04x-9e0f", i)) }, 0},
+		}, func(i int) disk.Matcher { return disk.MatchVirtIO(fmt.Sprintf("6f8c1d2e-3b4a-4c%04x-9e0f", i)) }, disk.MatchVirtIO(" ")},
 		{"metal-nvme", func(i int, d *simhost.DiskSpec) {
 			d.NVMe.EUI64 = fmt.Sprintf("0026b7384082%04x", i)
-		}, func(i int) disk.Matcher { return disk.MatchEUI64(fmt.Sprintf("eui.0026B7384082%04X", i)) }, 0},
+		}, func(i int) disk.Matcher { return disk.MatchEUI64(fmt.Sprintf("eui.0026B7384082%04X", i)) }, disk.MatchEUI64("eui.")},
 		{"metal-sata", func(i int, d *simhost.DiskSpec) {
 			d.Serial = fmt.Sprintf("%20s", fmt.Sprintf("V1G%d", i))
-		}, func(i int) disk.Matcher { return disk.MatchSerial(fmt.Sprintf("V1G%d", i)) }, 0},
+		}, func(i int) disk.Matcher { return disk.MatchSerial(fmt.Sprintf("V1G%d", i)) }, disk.MatchSerial(" ")},
 		page83("san-fibre", "600a098038304441462b4e527454%04x"),
 		page83("san-iscsi", "60014056a3e2f5c1d0b4a988c7e5%04x"),
 		page83("storage-spaces", "7e1c9a3fd452084b9e617c0d2a5b%04x"),
 		page83("vsphere-pvscsi", "6000c2957a5d0e1b2c3d4e5f6071%04x"),
 	}
+}
+
+// ec2Device is the name and the SCSI target of the i-th block device: xvdb to
+// xvdz are 1 to 25, xvdba to xvdcz 52 to 103 (Amazon's guide).
+func ec2Device(i int) (name string, target uint8) {
+	const single = 'z' - 'b' + 1
+	if i < single {
+		return "xvd" + string(rune('b'+i)), uint8(i + 1)
+	}
+	i -= single
+	return "xvd" + string(rune('b'+i/26)) + string(rune('a'+i%26)), uint8(52 + i)
 }
 
 func TestLookAlikes_CoverTheShippedNodes(t *testing.T) {
@@ -112,22 +129,31 @@ func dataDisk(t testing.TB, node string) simhost.DiskSpec {
 	return disks[i]
 }
 
-// On each node its platform's rule finds the right disk among 64 that differ in
-// nothing else, whatever their order.
+// listedOnce tells of the disks what it was told once.
+type listedOnce struct {
+	hostapi.HostAPI
+	disks []disk.Description
+}
+
+func (l listedOnce) ListDisks(context.Context) ([]disk.Description, error) { return l.disks, nil }
+
+// On each node its platform's rule finds each of 64 disks that differ in nothing
+// else, whatever their order.
 func TestFindDisk_AmongLookAlikes(t *testing.T) {
 	const count = 64
 	for _, l := range lookAlikes() {
 		t.Run(l.node, func(t *testing.T) {
 			node := l.crowd(t, count)
-			most := count
-			if l.most != 0 {
-				most = l.most
+			disks, err := group(node).ListDisks(t.Context())
+			if err != nil {
+				t.Fatal(err)
 			}
-			for i := 0; i < most; i += 31 {
-				got, err := group(node).FindDisk(t.Context(), l.rule(i))
+			d, _ := disk.New(listedOnce{node.Disk(), disks})
+			for i := range count {
+				got, err := d.FindDisk(t.Context(), l.rule(i))
 				want, _ := node.DiskNumber(nth(i))
 				if err != nil || got.Number != want {
-					t.Fatalf("%s: disk %d, %v, want disk %d", l.rule(i), got.Number, err, want)
+					t.Errorf("%s: disk %d, %v, want disk %d", l.rule(i), got.Number, err, want)
 				}
 			}
 		})
@@ -153,6 +179,18 @@ func TestFindDisk_TwoMatchOnEachNode(t *testing.T) {
 			if strings.Contains(err.Error(), "disk 0 (") {
 				t.Errorf("%v: disk 0 does not come into question", err)
 			}
+		})
+	}
+}
+
+// On no node does a rule without a value choose a disk: the error lists them all.
+func TestFindDisk_NoValueOnEachNode(t *testing.T) {
+	for _, l := range lookAlikes() {
+		t.Run(l.node, func(t *testing.T) {
+			node := l.crowd(t, 1)
+			_, err := group(node).FindDisk(t.Context(), l.nothing)
+			wantError(t, err, errdefs.ErrInvalidArgument, errdefs.InvalidArgument)
+			wantCandidates(t, node, err, nth(0), shipped(t, l.node).Disks[0].Name)
 		})
 	}
 }
@@ -197,18 +235,29 @@ func TestFindDisk_ListsSomeCandidates(t *testing.T) {
 	}
 }
 
-// EC2's names of block devices (Amazon's guide).
+// EC2's names of block devices, and the targets of Amazon's guide: its tables
+// have sda1 to xvdz and xvdca to xvdcl, its script counts the same way.
 func TestMatchXenDevice_Names(t *testing.T) {
-	node := allAttached(t, "aws-xen")
+	spec := shipped(t, "aws-xen")
+	for _, target := range []uint8{52, 78, 79, 89, 103} {
+		d := dataDisk(t, "aws-xen")
+		d.Name, d.InterfacePath, d.Address.Target = fmt.Sprint(target), "", target
+		spec.Disks = append(spec.Disks, d)
+	}
+	node := nodeOf(t, spec)
+	for _, d := range spec.Attachable {
+		attach(t, node, d.Name)
+	}
 	for device, want := range map[string]string{
 		"/dev/sda1": "root", "sda1": "root", "xvdf": "data", "/dev/xvdf": "data", "/dev/sdf": "data", "xvdg": "data2", "xvdb": "instance-store",
+		"xvdba": "52", "xvdca": "78", "/dev/xvdcb": "79", "xvdcl": "89", "xvdcz": "103",
 	} {
 		got, err := group(node).FindDisk(t.Context(), disk.MatchXenDevice(device))
 		if number, _ := node.DiskNumber(want); err != nil || got.Number != number {
 			t.Errorf("%s: disk %d, %v, want %s", device, got.Number, err, want)
 		}
 	}
-	for _, device := range []string{"xvda", "xvdca", "xvd", "sda", "/dev/", "sda2", "xvdF"} {
+	for _, device := range []string{"xvda", "xvdaa", "xvdda", "xvdcaa", "sdba", "xvd", "sda", "/dev/", "sda2", "xvdF", "xvdbA", "b"} {
 		_, err := group(node).FindDisk(t.Context(), disk.MatchXenDevice(device))
 		wantError(t, err, errdefs.ErrInvalidArgument, errdefs.InvalidArgument)
 	}

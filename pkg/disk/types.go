@@ -15,7 +15,8 @@ type ListDiskLocationsResponse struct {
 type DiskLocation struct {
 	// Adapter is the number of the storage port, the N of \\.\ScsiN:.
 	Adapter string
-	// Bus is the PCI bus of the adapter.
+	// Bus is always "": the PCI bus of the adapter is not asked for. No known
+	// driver reads it.
 	Bus string
 	// Target and LUNID are the SCSI target and logical unit, on SCSI, Fibre
 	// Channel, RAID, iSCSI and SAS.
