@@ -41,8 +41,13 @@ type nodeFile struct {
 // need notes what a call demands of the handle.
 func (f *nodeFile) need(rights win.Access) { f.needed.Or(uint32(rights)) }
 
+// ErrOtherWine says that the hook does not know this Wine.
+var ErrOtherWine = errors.New("this is not Wine 10")
+
 // Hook loads labhook.dll into this process: from now on the status of opens,
-// files and mount points are the node's too, until the lab is closed.
+// files and mount points are the node's too, until the lab is closed. Where a
+// function does not begin as in Wine 10 it is [ErrOtherWine], and nothing has
+// changed.
 func (l *Lab) Hook() error {
 	dll, err := windows.LoadDLL(filepath.Join(l.dir, "labhook.dll"))
 	if err != nil {
@@ -56,8 +61,9 @@ func (l *Lab) Hook() error {
 			return err
 		}
 	}
-	if place, _, _ := h.install.Call(); place != 0 {
-		return fmt.Errorf("this is not Wine 10: patch %d does not fit", place)
+	if function, _, _ := h.install.Call(); function != 0 {
+		name := windows.BytePtrToString(*(**byte)(unsafe.Pointer(&function)))
+		return fmt.Errorf("%w: %s begins otherwise", ErrOtherWine, name)
 	}
 	go h.run()
 	l.hook = h

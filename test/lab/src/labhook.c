@@ -273,23 +273,23 @@ static void apply(struct patch *p) {
     write_code(p->at, jump, sizeof jump);
 }
 
-// lab_hook puts the hook in. It returns 0, or the number of the patch whose place
-// does not look as in Wine 10, and then it has changed nothing.
-__declspec(dllexport) ULONG_PTR lab_hook(void) {
+// lab_hook puts the hook in. It returns NULL, or the name of the function that
+// does not begin as in Wine 10, and then it has changed nothing.
+__declspec(dllexport) const char *lab_hook(void) {
     static BYTE *page;
-    if (!page && !(page = VirtualAlloc(NULL, 0x1000, MEM_COMMIT | MEM_RESERVE, PAGE_EXECUTE_READWRITE))) return PATCHES + 1;
+    if (!page && !(page = VirtualAlloc(NULL, 0x1000, MEM_COMMIT | MEM_RESERVE, PAGE_EXECUTE_READWRITE))) return "VirtualAlloc";
     BYTE *copies = page;
     for (int i = 0; i < PATCHES; i++) {
         struct patch *p = &patches[i];
         p->at = (BYTE *)GetProcAddress(GetModuleHandleA(p->module), p->name);
-        if (!p->at || !begins(p->at, p->begins)) return i + 1;
+        if (!p->at || !begins(p->at, p->begins)) return p->name;
         if (!p->original) continue;
         *p->original = memcpy(copies, p->at, SYSTEM_CALL_LENGTH);
         copies += SYSTEM_CALL_LENGTH;
     }
     stopped = FALSE;
     for (int i = 0; i < PATCHES; i++) apply(&patches[i]);
-    return 0;
+    return NULL;
 }
 
 // lab_unhook takes it out again. The copies of the system calls stay, and so must
