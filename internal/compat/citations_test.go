@@ -23,6 +23,23 @@ func TestCitations(t *testing.T) {
 		}
 	}
 	cited := regexp.MustCompile(`\b([a-z0-9-]+\.md)(?:[ /]+([0-9]+(?:\.[0-9]+)?|[A-Z]+-?[0-9]+)\b)?`)
+	eachGoFile(t, func(path, source string) {
+		for _, m := range cited.FindAllStringSubmatch(comments(source), -1) {
+			page, known := pages[m[1]]
+			switch {
+			case m[1] == "README.md":
+			case !known:
+				t.Errorf("%s cites %s, which docs has not", path, m[1])
+			case m[1] != "architecture.md" && !page[m[2]]:
+				t.Errorf("%s cites %s %s, which has no such section", path, m[1], m[2])
+			}
+		}
+	})
+}
+
+// eachGoFile visits the Go files of all modules.
+func eachGoFile(t *testing.T, visit func(path, source string)) {
+	t.Helper()
 	must(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -33,20 +50,10 @@ func TestCitations(t *testing.T) {
 			return nil
 		}
 		source, err := os.ReadFile(path)
-		if err != nil {
-			return err
+		if err == nil {
+			visit(path, string(source))
 		}
-		for _, m := range cited.FindAllStringSubmatch(comments(string(source)), -1) {
-			page, known := pages[m[1]]
-			switch {
-			case m[1] == "README.md":
-			case !known:
-				t.Errorf("%s cites %s, which docs has not", path, m[1])
-			case m[1] != "architecture.md" && !page[m[2]]:
-				t.Errorf("%s cites %s %s, which has no such section", path, m[1], m[2])
-			}
-		}
-		return nil
+		return err
 	}))
 }
 

@@ -364,7 +364,7 @@ func (s *site) takesLong(release <-chan struct{}) (begun *atomic.Int32) {
 
 // field-reports.md V13: callers at once share one format, whoever leaves, and
 // one that takes long is joined by those who come later.
-func TestFormatVolume_Joined(t *testing.T) {
+func TestFormatVolume_V13Joined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, nil)
 		release := make(chan struct{})

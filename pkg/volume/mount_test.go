@@ -41,7 +41,7 @@ func TestMountVolume(t *testing.T) {
 
 // VOL-17: one volume at several folders, and no drive letter (field-reports.md
 // V17).
-func TestMountVolume_SeveralFolders(t *testing.T) {
+func TestMountVolume_V17SeveralFolders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, nil)
 		s.must(s.mount(dataID, staging))

@@ -83,7 +83,7 @@ func TestGetVolumeIDFromTargetPath(t *testing.T) {
 
 // VOL-33, VOL-34, VOL-36, field-reports.md V20: what is not mounted says so in
 // the words that EBS searches for, and gives no id.
-func TestGetVolumeIDFromTargetPath_NotMounted(t *testing.T) {
+func TestGetVolumeIDFromTargetPath_V20NotMounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := paths(t)
 		for name, path := range map[string]string{

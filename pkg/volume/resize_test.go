@@ -236,7 +236,7 @@ func TestResizeVolume_Layouts(t *testing.T) {
 }
 
 // field-reports.md V03: no defragmenter is needed, on either way.
-func TestResizeVolume_WithoutDefragmenter(t *testing.T) {
+func TestResizeVolume_V03WithoutDefragmenter(t *testing.T) {
 	for _, refused := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newSite(t, func(spec *simhost.NodeSpec) { spec.Switches.GrowPartitionRefused = refused })
@@ -258,7 +258,7 @@ func TestResizeVolume_WithoutDefragmenter(t *testing.T) {
 
 // field-reports.md V05: a small image on a larger disk, whose file system may
 // even be smaller than its partition.
-func TestResizeVolume_Clone(t *testing.T) {
+func TestResizeVolume_V05Clone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clone := dataPartition(dataID, "NTFS")
 		clone.Size, clone.Volume.Covers = 500*simhost.MiB, 400*simhost.MiB
