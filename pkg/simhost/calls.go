@@ -14,9 +14,10 @@ type Calls = intercept.Counter
 
 // OnCall puts f around every call at the boundary from now on; nil removes it.
 // f makes the call with do, at most once, or does not. It may fail the call
-// before or after, with any native code; delay it; or hold it up, for as long
-// as a driver may hang. It cannot turn a failure into a success. Calls come from
-// many goroutines at once.
+// before or after, with any native code (errdefs.Native.Err); delay it; hold it
+// up, for as long as a driver may hang; or change what it answered
+// ([Call.Answer]). It cannot turn a failure into a success. Calls come from many
+// goroutines at once.
 func (n *Node) OnCall(f func(c Call, do func() error) error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -22,7 +22,7 @@ func (c *Counter) Host(h *win.Host) *win.Host { return Host(h, c.Around) }
 // Around counts a call and makes it.
 func (c *Counter) Around(call Call, do func() error) error {
 	c.mu.Lock()
-	c.calls = append(c.calls, call)
+	c.calls = append(c.calls, call.Bare())
 	c.mu.Unlock()
 	return do()
 }

@@ -35,12 +35,12 @@ type file struct {
 }
 
 func (f *file) Control(code uint32, in, out []byte) (int, error) {
-	return ask(f.around, Call{Method: "File.Control", Subject: f.path, Code: code},
+	return fill(f.around, Call{Method: "File.Control", Subject: f.path, Code: code}, out,
 		func() (int, error) { return f.inner.Control(code, in, out) })
 }
 
 func (f *file) Information(class uint32, buf []byte) (int, error) {
-	return ask(f.around, Call{Method: "File.Information", Subject: f.path, Code: class},
+	return fill(f.around, Call{Method: "File.Information", Subject: f.path, Code: class}, buf,
 		func() (int, error) { return f.inner.Information(class, buf) })
 }
 
@@ -50,7 +50,7 @@ func (f *file) SetInformation(class uint32, buf []byte) error {
 }
 
 func (f *file) List(buf []byte, restart bool) (int, error) {
-	return ask(f.around, Call{Method: "File.List", Subject: f.path, Continues: !restart},
+	return fill(f.around, Call{Method: "File.List", Subject: f.path, Continues: !restart}, buf,
 		func() (int, error) { return f.inner.List(buf, restart) })
 }
 

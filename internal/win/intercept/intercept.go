@@ -24,6 +24,21 @@ type Call struct {
 	// before: of an enumeration (File.List without restart, Rows.Next) or of
 	// waiting for an end (Call.Result).
 	Continues bool
+
+	answer any
+}
+
+// Answer points to what do got, once it has returned: to the type that the
+// method returns, such as *string or *win.Row, to *[]byte for the valid bytes of
+// a buffer, and to *struct{} where there is an error alone. Around may put
+// another value there, or change bytes in place and cut them, and so answer what
+// a broken or hostile device might.
+func (c Call) Answer() any { return c.answer }
+
+// Bare is the call without its answer, to keep and to compare.
+func (c Call) Bare() Call {
+	c.answer = nil
+	return c
 }
 
 // Around decides about a call. do makes it and returns its error; it does so
@@ -64,6 +79,7 @@ func open[T any](around Around, c Call, do func() (T, error), drop func(T)) (T, 
 		own       = errNotMade
 		made      bool
 	)
+	c.answer = &got
 	err := around(c, func() error {
 		if !made {
 			made = true
@@ -87,6 +103,15 @@ func open[T any](around Around, c Call, do func() (T, error), drop func(T)) (T, 
 // ask makes a call that opens nothing.
 func ask[T any](around Around, c Call, do func() (T, error)) (T, error) {
 	return open(around, c, do, func(T) {})
+}
+
+// fill makes a call that writes into buf and returns how many bytes are valid.
+func fill(around Around, c Call, buf []byte, do func() (int, error)) (int, error) {
+	valid, err := ask(around, c, func() ([]byte, error) {
+		n, err := do()
+		return buf[:n], err
+	})
+	return len(valid), err
 }
 
 // tell makes a call that only succeeds or fails.

@@ -55,6 +55,9 @@ func asked[T any](v T, err error) (any, error) { return v, err }
 
 func told(err error) (any, error) { return nil, err }
 
+// buf is a buffer that the fake fills.
+func buf() []byte { return make([]byte, 1) }
+
 // calls are all calls of the boundary: how each is made, and what is seen.
 var calls = []struct {
 	want  Call
@@ -63,8 +66,8 @@ var calls = []struct {
 }{
 	{Call{Method: "Devices.Interfaces", Subject: abi.GUID{}.String()}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.Devices.Interfaces(abi.GUID{})) }},
 	{Call{Method: "Devices.Open", Subject: "d"}, true, func(h *win.Host, _ opened) (any, error) { return asked(h.Devices.Open("d", 0)) }},
-	{Call{Method: "Device.Control", Subject: `\\.\PhysicalDrive3`, Code: 7}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.device.Control(7, nil, nil)) }},
-	{Call{Method: "Device.ReadAt", Subject: `\\.\PhysicalDrive3`}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.device.ReadAt(nil, 0)) }},
+	{Call{Method: "Device.Control", Subject: `\\.\PhysicalDrive3`, Code: 7}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.device.Control(7, nil, buf())) }},
+	{Call{Method: "Device.ReadAt", Subject: `\\.\PhysicalDrive3`}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.device.ReadAt(buf(), 0)) }},
 	{Call{Method: "Device.Flush", Subject: `\\.\PhysicalDrive3`}, false, func(_ *win.Host, o opened) (any, error) { return told(o.device.Flush()) }},
 	{Call{Method: "Mounts.Volumes"}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.Mounts.Volumes()) }},
 	{Call{Method: "Mounts.Paths", Subject: "v"}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.Mounts.Paths("v")) }},
@@ -76,11 +79,11 @@ var calls = []struct {
 	{Call{Method: "Files.Open", Subject: "p"}, true, func(h *win.Host, _ opened) (any, error) { return asked(h.Files.Open(nil, "p", win.OpenFile{})) }},
 	{Call{Method: "Files.Open", Subject: `\\?\C:\dir\name`}, true, func(h *win.Host, o opened) (any, error) { return asked(h.Files.Open(o.file, "name", win.OpenFile{})) }},
 	{Call{Method: "Files.SymbolicLink", Subject: "l", Code: 1}, false, func(h *win.Host, _ opened) (any, error) { return told(h.Files.SymbolicLink("l", "t", 1)) }},
-	{Call{Method: "File.Control", Subject: `\\?\C:\dir`, Code: 7}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.file.Control(7, nil, nil)) }},
-	{Call{Method: "File.Information", Subject: `\\?\C:\dir`, Code: 9}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.file.Information(9, nil)) }},
+	{Call{Method: "File.Control", Subject: `\\?\C:\dir`, Code: 7}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.file.Control(7, nil, buf())) }},
+	{Call{Method: "File.Information", Subject: `\\?\C:\dir`, Code: 9}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.file.Information(9, buf())) }},
 	{Call{Method: "File.SetInformation", Subject: `\\?\C:\dir`, Code: 4}, false, func(_ *win.Host, o opened) (any, error) { return told(o.file.SetInformation(4, nil)) }},
-	{Call{Method: "File.List", Subject: `\\?\C:\dir`}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.file.List(nil, true)) }},
-	{Call{Method: "File.List", Subject: `\\?\C:\dir`, Continues: true}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.file.List(nil, false)) }},
+	{Call{Method: "File.List", Subject: `\\?\C:\dir`}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.file.List(buf(), true)) }},
+	{Call{Method: "File.List", Subject: `\\?\C:\dir`, Continues: true}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.file.List(buf(), false)) }},
 	{Call{Method: "File.FinalPath", Subject: `\\?\C:\dir`, Code: 1}, false, func(_ *win.Host, o opened) (any, error) { return asked(o.file.FinalPath(1)) }},
 	{Call{Method: "System.WindowsDirectory"}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.System.WindowsDirectory()) }},
 	{Call{Method: "System.RegistryValue", Subject: `k\n`}, false, func(h *win.Host, _ opened) (any, error) { return asked(h.System.RegistryValue("k", "n")) }},
@@ -162,7 +165,7 @@ func TestHost_Around(t *testing.T) {
 						if !active {
 							return do()
 						}
-						seen = append(seen, call)
+						seen = append(seen, call.Bare())
 						return mode.around(do)
 					})
 					o := openAll(t, h)
@@ -198,6 +201,43 @@ func TestHost_Around(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+func TestCall_Answer(t *testing.T) {
+	f := &fake{}
+	var alter func(answer any)
+	h := Host(f.host(), func(c Call, do func() error) error {
+		err := do()
+		if alter != nil {
+			alter(c.Answer())
+		}
+		return err
+	})
+	o := openAll(t, h)
+
+	alter = func(answer any) {
+		b := answer.(*[]byte)
+		(*b)[0] = 7
+	}
+	p := buf()
+	if n, err := o.device.ReadAt(p, 0); n != 1 || p[0] != 7 || err != nil {
+		t.Errorf("changed bytes: %v, %d, %v", p, n, err)
+	}
+	alter = func(answer any) {
+		b := answer.(*[]byte)
+		*b = (*b)[:0]
+	}
+	if n, err := o.file.Control(7, nil, buf()); n != 0 || err != nil {
+		t.Errorf("cut bytes: %d, %v", n, err)
+	}
+	alter = func(answer any) { *answer.(*string) = "other" }
+	if at, err := h.Mounts.VolumeAt("m"); at != "other" || err != nil {
+		t.Errorf("changed text: %q, %v", at, err)
+	}
+	f.err = win.ERROR_IO_DEVICE
+	if _, err := h.Mounts.VolumeAt("m"); !errors.Is(err, f.err) {
+		t.Errorf("a failure became %v", err)
 	}
 }
 
@@ -252,7 +292,7 @@ func TestCounter(t *testing.T) {
 	f.err = win.ERROR_NO_MORE_FILES
 	var errs []error
 	for _, restart := range []bool{true, false, false} {
-		_, err := o.file.List(nil, restart)
+		_, err := o.file.List(buf(), restart)
 		errs = append(errs, err)
 	}
 	_, err := o.rows.Next(0)

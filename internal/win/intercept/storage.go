@@ -34,12 +34,12 @@ type device struct {
 }
 
 func (d *device) Control(code uint32, in, out []byte) (int, error) {
-	return ask(d.around, Call{Method: "Device.Control", Subject: d.path, Code: code},
+	return fill(d.around, Call{Method: "Device.Control", Subject: d.path, Code: code}, out,
 		func() (int, error) { return d.inner.Control(code, in, out) })
 }
 
 func (d *device) ReadAt(p []byte, offset int64) (int, error) {
-	return ask(d.around, Call{Method: "Device.ReadAt", Subject: d.path},
+	return fill(d.around, Call{Method: "Device.ReadAt", Subject: d.path}, p,
 		func() (int, error) { return d.inner.ReadAt(p, offset) })
 }
 
