@@ -10,7 +10,7 @@ LINT     := v2.15.0
 export CGO_ENABLED ?= 1
 export GOFLAGS ?= -buildvcs=false
 
-.PHONY: demo test unit cross tidy lint abi-golden test-wine test-lab test-windows fuzz build clean
+.PHONY: demo test unit cross tidy lint abi-golden test-wine test-lab conformance test-windows fuzz build clean
 
 demo:
 	$(GO) run ./proxy/cmd/csi-proxy demo
@@ -53,6 +53,11 @@ test-wine:
 test-lab:
 	test/require.sh x86_64-w64-mingw32-gcc
 	test/wine/run.sh .wine test/lab/run.sh
+
+# docs/conformance.md, from the cases on the simulated node and what test-wine has
+# written last.
+conformance:
+	$(GO) run ./test/conformance "Wine=.wine/conformance-wine.json" "Wine lab=.wine/conformance-lab.json"
 
 # On a Windows machine: the suite against Windows itself.
 test-windows:

@@ -42,11 +42,13 @@ type Harness struct {
 
 // Run makes every case on a host of its own. A case that skips itself though the
 // harness claims all that it needs has failed.
-func Run(t *testing.T, harness Harness) {
-	for _, c := range Cases() {
+func Run(t *testing.T, harness Harness) { run(t, harness, Cases()) }
+
+func run(t *testing.T, harness Harness, cases []Case) {
+	for _, c := range cases {
 		t.Run(c.Name(), func(t *testing.T) {
 			if missing := harness.lacks(c); len(missing) > 0 {
-				t.Skipf("%s has no %s", harness.Name, strings.Join(missing, ", no "))
+				t.Skipf("%s lacks %s", harness.Name, strings.Join(missing, " and "))
 			}
 			harness.With(t, c, func(h *Host) {
 				h.Cleanup(func() {

@@ -70,7 +70,7 @@ const folder = kubelet + `\plugins\hosttest`
 func OnNode(t *testing.T, node *simhost.Node, boundary *win.Host, restart func() *win.Host) *Host {
 	t.Helper()
 	groups := func(b *win.Host) Groups {
-		g, err := groupsOn(b)
+		g, err := GroupsOn(b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,8 @@ func OnNode(t *testing.T, node *simhost.Node, boundary *win.Host, restart func()
 	}
 }
 
-func groupsOn(b *win.Host) (g Groups, err error) {
+// GroupsOn makes the groups on a boundary.
+func GroupsOn(b *win.Host) (g Groups, err error) {
 	var errs [6]error
 	g.Disk, errs[0] = disk.New(diskapi.On(b))
 	g.Volume, errs[1] = volume.New(volumeapi.On(b))

@@ -2,6 +2,12 @@
 
 package hosttest
 
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
+
 // Reason says of a rule or a report why no case shows it.
 type Reason struct{ ID, Why string }
 
@@ -36,4 +42,19 @@ func Elsewhere() []Shown {
 // Differences lists where the library is deliberately unlike upstream.
 func Differences() []Difference {
 	return []Difference{}
+}
+
+// CompareIDs orders ids by what they are about, then by number. Of a list, the
+// first counts.
+func CompareIDs(a, b string) int {
+	about, number := splitID(a)
+	aboutB, numberB := splitID(b)
+	return cmp.Or(strings.Compare(about, aboutB), cmp.Compare(number, numberB))
+}
+
+func splitID(id string) (about string, number int) {
+	id, _, _ = strings.Cut(id, ",")
+	about = strings.TrimRight(id, "0123456789")
+	number, _ = strconv.Atoi(id[len(about):])
+	return about, number
 }

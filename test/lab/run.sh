@@ -12,10 +12,15 @@ make -s -C test/lab/src OUT="$out"
 export LAB_FILES=Z:${out//\//\\}
 export WINE_TEST_LIMIT=${WINE_TEST_LIMIT:-600}
 
-run() { go test -count=1 -vet=off -gcflags=-d=checkptr -exec "$PWD/test/wine/exec.sh" "$@" ./test/lab; }
+flags=(-gcflags=-d=checkptr -exec "$PWD/test/wine/exec.sh")
+run() { go test -count=1 -vet=off "${flags[@]}" "$@" ./test/lab; }
 
-run "$@"
-(($# > 0)) && exit
+if (($# > 0)); then
+    run "$@"
+    exit
+fi
+run -skip '^TestConformance$'
+test/conformance/run.sh "${RESULTS:-$out}/conformance-lab.json" "${flags[@]}" -run '^TestConformance$' ./test/lab
 
 # Drivers may have either of Go's two ways to see links.
 for links in 0 1; do

@@ -37,5 +37,7 @@ fi
 # Pointers into COM's and Windows' memory are checked (field-reports.md L14).
 mapfile -t packages < <(grep -v '^#' test/wine/packages)
 go test -count=1 -vet=off -gcflags=-d=checkptr -exec "$PWD/test/wine/exec.sh" "${packages[@]}"
+export RESULTS=$dir # of the conformance suite, for its page
+test/conformance/run.sh "$RESULTS/conformance-wine.json" -exec "$PWD/test/wine/exec.sh" ./test/conformance
 test/wine/command.sh
 test/lab/run.sh
