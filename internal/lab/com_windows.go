@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
 // object is a COM object: what a client has a pointer to. COM calls the methods
@@ -38,12 +39,15 @@ type class struct {
 // objects are those that a client may hold.
 type objects struct {
 	kinds *kinds
+	node  *simhost.Node
 
 	mu   sync.Mutex
 	held map[*object]bool
 }
 
-func newObjects(k *kinds) *objects { return &objects{kinds: k, held: map[*object]bool{}} }
+func newObjects(node *simhost.Node) *objects {
+	return &objects{kinds: classes(), node: node, held: map[*object]bool{}}
+}
 
 func (o *objects) count() int {
 	o.mu.Lock()

@@ -52,7 +52,7 @@ func Start(node *simhost.Node, dir string) (_ *Lab, err error) {
 		return nil, err
 	}
 	l.server = serve(l.control, l.node)
-	if l.wmi, err = serveWMI(l.node.WMI); err != nil {
+	if l.wmi, err = serveWMI(node); err != nil {
 		return nil, errors.Join(err, l.server.close())
 	}
 	return l, nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
 // wmiServer makes CoCreateInstance(CLSID_WbemLocator) of this process lead to
@@ -25,7 +26,7 @@ type wmiServer struct {
 	objects      *objects
 	factory      *object // COM's, which keeps it from no collector
 	registration *registration
-	node         win.WMI
+	node         win.WMI // the node's
 }
 
 var (
@@ -59,15 +60,15 @@ var classes = sync.OnceValue(func() *kinds {
 	}
 })
 
-func serveWMI(node win.WMI) (*wmiServer, error) {
-	if err := node.Enter(); err != nil {
+func serveWMI(node *simhost.Node) (*wmiServer, error) {
+	w := &wmiServer{objects: newObjects(node), node: node.Host().WMI}
+	if err := w.node.Enter(); err != nil {
 		return nil, err
 	}
-	w := &wmiServer{objects: newObjects(classes()), node: node}
-	w.factory = newObjects(classes()).give(classes().factory, w, nil)
+	w.factory = newObjects(node).give(classes().factory, w, nil)
 	var err error
 	if w.registration, err = register(clsidLocator, w.factory); err != nil {
-		node.Leave()
+		w.node.Leave()
 		return nil, err
 	}
 	return w, nil
@@ -138,7 +139,6 @@ func connectServer(o *object, namespace, user, password, locale *uint16, flags i
 
 const errDenied = uintptr(win.WBEM_E_ACCESS_DENIED)
 
-// getObject keeps what the object's class is for getMethod.
 func getObject(o *object, path *uint16, _ int32, _ uintptr, out **object, _ uintptr) uintptr {
 	if !o.allowed() {
 		return errDenied
@@ -241,12 +241,13 @@ func getResultObject(o *object, timeout int32, out **object) uintptr {
 	return resultOK
 }
 
-// value is what an IWbemClassObject holds: the properties of a row, or the
-// parameters that are put.
+// value is what an IWbemClassObject holds: the properties of a row, or of a
+// method those that it takes and those that are put.
 type value struct {
 	row   win.Row
 	names []string
 	next  int
+	takes []string
 	put   []win.Param
 }
 
@@ -273,27 +274,43 @@ func nextProperty(o *object, _ int32, name **uint16, v *variant, _, _ uintptr) u
 
 func endEnumeration(*object) uintptr { return resultOK }
 
-// getMethod gives a signature that takes any parameters: which of them the
-// method has, and whether it is one, the node says when it is called.
+// getMethod gives the class of a method's parameters. Of one that takes none
+// there is no such class (windows-api.md 14.4).
 func getMethod(o *object, name *uint16, _ int32, in, out **object) uintptr {
-	if name == nil || *name == 0 {
-		return uintptr(win.WBEM_E_INVALID_PARAMETER)
+	row := o.state.(*value).row
+	namespace, _ := row["__NAMESPACE"].(string)
+	class, _ := row["__CLASS"].(string)
+	takes, err := o.home.node.MethodInput(namespace, class, windows.UTF16PtrToString(name))
+	if err != nil {
+		return o.home.answer(err)
 	}
-	*in, *out = o.home.row(nil), o.home.row(nil)
+	*in, *out = nil, o.home.row(nil)
+	if len(takes) > 0 {
+		*in = o.home.parameters(takes)
+	}
 	return resultOK
+}
+
+func (o *objects) parameters(takes []string) *object {
+	return o.give(o.kinds.value, &value{takes: takes}, nil)
 }
 
 func spawnInstance(o *object, _ int32, out **object) uintptr {
-	*out = o.home.row(nil)
+	*out = o.home.parameters(o.state.(*value).takes)
 	return resultOK
 }
 
+// putProperty knows the names of a method's parameters. Whether a value is of
+// the right type the node says when the method is called.
 func putProperty(o *object, name *uint16, _ int32, v *variant, _ int32) uintptr {
 	parameter, ok := valueOf(v)
 	if !ok {
 		return uintptr(win.WBEM_E_TYPE_MISMATCH)
 	}
-	state := o.state.(*value)
-	state.put = append(state.put, win.Param{Name: windows.UTF16PtrToString(name), Value: parameter})
+	state, property := o.state.(*value), windows.UTF16PtrToString(name)
+	if !slices.Contains(state.takes, property) {
+		return uintptr(win.WBEM_E_NOT_FOUND)
+	}
+	state.put = append(state.put, win.Param{Name: property, Value: parameter})
 	return resultOK
 }

@@ -202,7 +202,7 @@ func (s *wmiSession) Start(class, path, method string, in []win.Param) (win.Call
 	if err := s.use(); err != nil {
 		return nil, err
 	}
-	c, m, err := s.method(class, method)
+	c, m, err := s.n.method(s.namespace, class, method)
 	if err != nil {
 		return nil, err
 	}
@@ -218,8 +218,8 @@ func (s *wmiSession) Start(class, path, method string, in []win.Param) (win.Call
 	return &wmiCall{wmiObject: s.n.openObject("call"), work: call.start()}, nil
 }
 
-func (s *wmiSession) method(class, method string) (*cimClass, cimMethod, error) {
-	c, ok := s.n.schema().class(s.namespace, class)
+func (n *Node) method(namespace, class, method string) (*cimClass, cimMethod, error) {
+	c, ok := n.schema().class(namespace, class)
 	if !ok {
 		return nil, cimMethod{}, win.WBEM_E_NOT_FOUND // as GetObject says
 	}
@@ -228,6 +228,24 @@ func (s *wmiSession) method(class, method string) (*cimClass, cimMethod, error) 
 		return nil, cimMethod{}, win.WBEM_E_INVALID_METHOD
 	}
 	return c, m, nil
+}
+
+// MethodInput lists the parameters that a WMI method takes, none for a method
+// without. It is for the lab: COM hands out their class before they are put.
+func (n *Node) MethodInput(namespace, class, method string) ([]string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, m, err := n.method(namespace, class, method)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, p := range m.parameters {
+		if !p.out {
+			names = append(names, p.name)
+		}
+	}
+	return names, nil
 }
 
 // put is the in-parameters object: an unknown name is WBEM_E_NOT_FOUND, a value

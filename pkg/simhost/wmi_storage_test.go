@@ -3,6 +3,8 @@
 package simhost
 
 import (
+	"errors"
+	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -717,6 +719,26 @@ func TestWMIPartition_Online(t *testing.T) {
 	msr := c.row("SELECT * FROM MSFT_Partition WHERE DiskNumber = 1 AND GptType = '" + reserved + "'")
 	if got := c.on(msr, "Online"); got != 42011 {
 		t.Errorf("reserved partition: got %d, want 42011", got)
+	}
+}
+
+func TestMethodInput(t *testing.T) {
+	n := mustNode(t, wmiSpec())
+	for _, tt := range []struct {
+		class, method string
+		want          []string
+		err           error
+	}{
+		{"MSFT_Disk", "Initialize", []string{"PartitionStyle"}, nil},
+		{"msft_disk", "refresh", nil, nil}, // it has only out parameters
+		{"MSFT_StorageSetting", "UpdateHostStorageCache", nil, nil},
+		{"MSFT_Disk", "None", nil, win.WBEM_E_INVALID_METHOD},
+		{"MSFT_None", "Refresh", nil, win.WBEM_E_NOT_FOUND},
+	} {
+		got, err := n.MethodInput(storageNamespace, tt.class, tt.method)
+		if !slices.Equal(got, tt.want) || !errors.Is(err, tt.err) {
+			t.Errorf("%s.%s: got %v, %v; want %v, %v", tt.class, tt.method, got, err, tt.want, tt.err)
+		}
 	}
 }
 

@@ -185,7 +185,7 @@ func TestWMI_SlowAndDead(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 // Parameters of each type are given back to COM, also where the method is
-// refused.
+// refused: the node's takes a number and nothing else.
 func TestWMI_Parameters(t *testing.T) {
 	node := named(t, simhost.Names()[0])
 	l := start(t, node)
@@ -196,16 +196,51 @@ func TestWMI_Parameters(t *testing.T) {
 		}
 		defer s.Close()
 		for _, value := range []any{
-			nil, true, uint8(7), int16(-2), int32(-3), "text", float32(1.5), 2.5,
+			true, uint8(7), int16(-2), int32(-3), "text", float32(1.5), 2.5,
 			[]any{"x", "y"},
 			[]any{int32(1), int32(2)},
 			[]any{true},
 			[]any{},
 		} {
-			_, err := s.Start("MSFT_StorageSetting", "", "UpdateHostStorageCache", []win.Param{{Name: "None", Value: value}})
-			if !errors.Is(err, win.WBEM_E_NOT_FOUND) {
-				t.Errorf("%#v: error %v, want %v", value, err, win.WBEM_E_NOT_FOUND)
+			_, err := s.Start("MSFT_StorageSetting", "", "Set", []win.Param{{Name: "NewDiskPolicy", Value: value}})
+			if !errors.Is(err, win.WBEM_E_TYPE_MISMATCH) {
+				t.Errorf("%#v: error %v, want %v", value, err, win.WBEM_E_TYPE_MISMATCH)
 			}
+		}
+	})
+	if n := l.References() + outstanding(l); n != 0 {
+		t.Errorf("%d references, strings and variants are left", n)
+	}
+}
+
+// A method without parameters has no class of them: it is called with none, and
+// takes none (windows-api.md 14.4).
+func TestWMI_NoParameters(t *testing.T) {
+	node := named(t, simhost.Names()[0])
+	l := start(t, node)
+	entered(t, l.Host().WMI, func() {
+		s, err := l.Host().WMI.Connect(storage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		disk := pathOf(s, "SELECT * FROM MSFT_Disk WHERE Number = 0")
+		for _, m := range []struct{ class, path, method string }{
+			{"MSFT_Disk", disk, "Refresh"}, {"MSFT_StorageSetting", "", "UpdateHostStorageCache"},
+		} {
+			if takes, err := node.MethodInput(storage, m.class, m.method); err != nil || len(takes) != 0 {
+				t.Errorf("%s takes %v, %v; want nothing", m.method, takes, err)
+			}
+			if out, err := invoke(s, m.class, m.path, m.method, nil); err != nil || out["ReturnValue"] != int32(0) {
+				t.Errorf("%s: %v, %v", m.method, out, err)
+			}
+			if _, err := s.Start(m.class, m.path, m.method, []win.Param{{Name: "None", Value: true}}); !errors.Is(err, win.WBEM_E_NOT_FOUND) {
+				t.Errorf("%s with a parameter: error %v, want %v", m.method, err, win.WBEM_E_NOT_FOUND)
+			}
+		}
+		// A method with parameters takes no others.
+		if _, err := s.Start("MSFT_StorageSetting", "", "Set", []win.Param{{Name: "None", Value: true}}); !errors.Is(err, win.WBEM_E_NOT_FOUND) {
+			t.Errorf("Set with another parameter: error %v, want %v", err, win.WBEM_E_NOT_FOUND)
 		}
 	})
 	if n := l.References() + outstanding(l); n != 0 {

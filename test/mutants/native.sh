@@ -59,6 +59,8 @@ plant 'wrong vtable slot' wmi_windows.go \
     's/^(\tslotServicesExecQuery +=) 20/\1 22/'
 plant 'wrong method name' wmi_windows.go \
     's/name, err := s\.com\.newString\(method\)/name, err := s.com.newString(path)/'
+plant 'parameters for a method that takes none' wmi_windows.go \
+    's/if signature == nil \{/if signature == nil \&\& len(in) > 0 {/'
 plant 'missing Release' wmi_windows.go \
     's/^\tr\.com\.release\(r\.enum\)$//'
 plant 'string that is not freed' wmi_windows.go \
