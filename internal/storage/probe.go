@@ -199,12 +199,15 @@ func anyAt(p *probed, text string, offsets ...int64) bool {
 
 // hasAligned looks for a magic at the start of any 512-byte block.
 func hasAligned(b []byte, magic string) bool {
-	for at := 0; at+len(magic) <= len(b); at += 512 {
-		if string(b[at:at+len(magic)]) == magic {
+	for at := 0; ; at++ {
+		next := bytes.Index(b[at:], []byte(magic))
+		if next < 0 {
+			return false
+		}
+		if at += next; at%512 == 0 {
 			return true
 		}
 	}
-	return false
 }
 
 // hasNTFS accepts the boot sector, and the backup in the last sector alone when

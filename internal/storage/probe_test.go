@@ -119,6 +119,7 @@ func TestProbe_Signatures(t *testing.T) {
 		{"a dynamic disk (LDM)", true, map[int64]string{6 * 512: "PRIVHEAD"}},
 		{"a dynamic disk (LDM)", true, map[int64]string{size - 512*1856: "PRIVHEAD"}},
 		{"Storage Spaces", true, map[int64]string{4096: "SPACEDB "}},
+		{"Storage Spaces", true, map[int64]string{100: "SPACEDB ", 4096: "SPACEDB "}},
 		{gptTable, true, map[int64]string{512: "EFI PART"}},
 		{gptTable, true, map[int64]string{4096: "EFI PART"}},
 		{gptTable, true, map[int64]string{size - 512: "EFI PART"}},
@@ -137,6 +138,7 @@ func TestProbe_Signatures(t *testing.T) {
 		{"", false, map[int64]string{gib: "LUKS\xba\xbe", 2 * gib: "XFSB"}}, // somewhere in the middle
 		{"", false, map[int64]string{1: "XFSB", 2: "LUKS\xba\xbe"}},         // beside its place
 		{"", false, map[int64]string{127 * kib: le64(0x00bab10c)}},          // before the uberblocks
+		{"", false, map[int64]string{4100: "SPACEDB "}},                     // within a block
 		{"", false, map[int64]string{2 * mib: "SPACEDB "}},                  // behind the head
 		{"", false, map[int64]string{size - mib - 8: "PRIVHEAD"}},           // before the tail
 	} {
