@@ -72,17 +72,19 @@ func NativeOf(err error) (Native, bool) {
 // Win32 code and its HRESULT_FROM_WIN32 are one. Codes that mean different
 // things to different calls are told apart by the caller.
 func (n Native) Kind() Kind {
-	if k, ok := kinds[n.err()]; ok {
+	if k, ok := kinds[n.Err()]; ok {
 		return k
 	}
-	if k, ok := kinds[n.twin().err()]; ok {
+	if k, ok := kinds[n.twin().Err()]; ok {
 		return k
 	}
 	return Internal
 }
 
-// err is the code in the type in which the boundary returns it.
-func (n Native) err() error {
+// Err is the code as an error, as the boundary returns it: what a test gives to
+// simhost.Node.OnCall for a call to fail with. It is nil for a facility that
+// there is not.
+func (n Native) Err() error {
 	switch n.Facility {
 	case Win32:
 		return win.Errno(n.Code)
