@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
 // Simulated is the simulated node itself, on any operating system. Its tests run
@@ -29,7 +30,13 @@ func simulate(t *testing.T, c Case, test func(*Host)) {
 		node.RestartDriver()
 		return node.Host()
 	})
+	defer ended(t, node)
 	test(h)
+}
+
+// ended checks what a case has left open.
+func ended(t *testing.T, node *simhost.Node) {
+	t.Helper()
 	node.OnCall(nil)
 	synctest.Wait()
 	if left := blocking.On(node.Host()).Unfinished(); len(left) > 0 {
