@@ -5,6 +5,7 @@ package hosttest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
@@ -140,6 +141,14 @@ func (h *Host) wantKind(err error, kind errdefs.Kind) {
 	h.Helper()
 	if err == nil || errdefs.KindOf(err) != kind {
 		h.Errorf("got %v of kind %v, want kind %v", err, errdefs.KindOf(err), kind)
+	}
+}
+
+// wantText wants words in the text of an error.
+func (h *Host) wantText(err error, words string) {
+	h.Helper()
+	if err == nil || !strings.Contains(err.Error(), words) {
+		h.Errorf("no %q in %v", words, err)
 	}
 }
 

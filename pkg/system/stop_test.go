@@ -30,46 +30,6 @@ func chain(edit ...func(specs []simhost.ServiceSpec)) simhost.NodeSpec {
 	return services(specs...)
 }
 
-// SYS-8: it returns when the service is stopped, and asks nothing of one that
-// is.
-func TestStopService_SYS8(t *testing.T) {
-	onSite(t, services(simhost.ServiceSpec{Name: "X", State: "running", Stopping: simhost.TransitionSpec{Takes: seconds(7), Hint: seconds(8)}}), func(s *site) {
-		if took := elapsed(func() { s.must(s.stop("x", false)) }); took < 7*time.Second || took > 8*time.Second {
-			s.Errorf("took %v", took)
-		}
-		s.wantStatus("X", system.SERVICE_STATUS_STOPPED)
-		s.must(s.stop("X", false))
-		s.must(s.stop("X", true))
-		s.wantRequests("stop x")
-	})
-}
-
-// SYS-13: the sequence of upstream's test.
-func TestService_SYS13(t *testing.T) {
-	onSite(t, simhost.NodeSpec{}, func(s *site) {
-		s.must(s.start("MSiSCSI"))
-		s.wantStatus("MSiSCSI", system.SERVICE_STATUS_RUNNING)
-		s.must(s.stop("MSiSCSI", false))
-		s.wantStatus("MSiSCSI", system.SERVICE_STATUS_STOPPED)
-	})
-}
-
-// SYS-9: without Force dependents are in the way; they are named, the cause is
-// kept and nothing is stopped.
-func TestStopService_SYS9(t *testing.T) {
-	onSite(t, chain(), func(s *site) {
-		before := s.node.Snapshot()
-		err := s.stop("A", false)
-		s.wantKind(err, errdefs.FailedPrecondition, 1051)
-		if !errors.Is(err, errdefs.ErrDependentServices) || !strings.Contains(err.Error(), `dependent services are not stopped: "C", "B"`) {
-			s.Error(err)
-		}
-		if diff := simhost.Diff(before, s.node.Snapshot()); diff != "" {
-			s.Errorf("changed:\n%s", diff)
-		}
-	})
-}
-
 // SYS-9: where the dependents cannot be listed, the refusal is still told.
 func TestStopService_SYS9_DependentsUnknown(t *testing.T) {
 	onSite(t, chain(), func(s *site) {

@@ -142,38 +142,6 @@ func TestGetService_SYS2(t *testing.T) {
 	}
 }
 
-// SYS-3: the numbers of the wire.
-func TestGetService_SYS3_StartTypes(t *testing.T) {
-	for start, want := range map[string]struct {
-		number  uint32
-		delayed bool
-	}{
-		"boot": {0, false}, "system": {1, false}, "auto": {2, false}, "delayed": {2, true}, "manual": {3, false}, "disabled": {4, false},
-	} {
-		t.Run(start, func(t *testing.T) {
-			s := newSite(t, services(simhost.ServiceSpec{Name: "x", Start: start}))
-			got := s.get("x")
-			if uint32(got.StartType) != want.number || got.DelayedStart != want.delayed || got.DisplayName != "x" {
-				t.Errorf("got %+v, want %+v", got, want)
-			}
-		})
-	}
-}
-
-func TestGetService_SYS3_States(t *testing.T) {
-	for state, want := range map[string]uint32{
-		"stopped": 1, "startPending": 2, "stopPending": 3, "running": 4, "continuePending": 5, "pausePending": 6, "paused": 7,
-	} {
-		t.Run(state, func(t *testing.T) {
-			stuck := simhost.TransitionSpec{Stuck: true}
-			s := newSite(t, services(simhost.ServiceSpec{Name: "x", State: state, Starting: stuck, Stopping: stuck}))
-			if got := s.get("x").Status; uint32(got) != want {
-				t.Errorf("got %d, want %d", got, want)
-			}
-		})
-	}
-}
-
 // SYS-3: a service that is a driver is no automatic one with a delay to ask for.
 func TestGetService_Driver(t *testing.T) {
 	s := newSite(t, services(simhost.ServiceSpec{Name: "x", Type: "driver", Start: "auto"}))
