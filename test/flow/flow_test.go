@@ -57,7 +57,7 @@ func TestFlow2And3_Stage(t *testing.T) {
 		var first string
 		for round := range 2 {
 			for range 2 {
-				id, err := s.stage(s.Context(), number, true, staging)
+				id, err := s.Stage(s.Context(), number, true, staging)
 				s.must(err)
 				if first == "" {
 					first = id
@@ -72,12 +72,12 @@ func TestFlow2And3_Stage(t *testing.T) {
 				s.Errorf("round %d: the data is gone", round)
 			}
 			for range 2 {
-				s.must(s.unstage(s.Context(), staging))
+				s.must(s.Unstage(s.Context(), staging))
 			}
 			if s.exists(staging) {
 				s.Errorf("round %d: the folder is still there", round)
 			}
-			state, err := s.disks.GetDiskState(s.Context(), &disk.GetDiskStateRequest{DiskNumber: number})
+			state, err := s.Disk.GetDiskState(s.Context(), &disk.GetDiskStateRequest{DiskNumber: number})
 			s.must(err)
 			if state.IsOnline {
 				s.Errorf("round %d: the disk is online", round)
@@ -91,9 +91,9 @@ func TestFlow2And3_Stage(t *testing.T) {
 // PartitionDisk does that with an empty one.
 func TestFlow2_WithoutOnline(t *testing.T) {
 	onEachNode(t, func(s *site) {
-		id, err := s.stage(s.Context(), s.attach(), false, staging)
+		id, err := s.Stage(s.Context(), s.attach(), false, staging)
 		s.must(err)
-		at, err := s.volumes.GetVolumeIDFromTargetPath(s.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
+		at, err := s.Volume.GetVolumeIDFromTargetPath(s.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
 		s.must(err)
 		if at.VolumeID != id {
 			s.Errorf("mounted %s, want %s", at.VolumeID, id)
@@ -107,7 +107,7 @@ func TestFlow2_EBSLooksFirst(t *testing.T) {
 	notMounted := regexp.MustCompile(`(Get-Item -Path \S+).Target, output: , error: <nil>|because it does not exist`)
 	onEachNode(t, func(s *site) {
 		for range 2 { // the folder is missing, then plain
-			_, err := s.volumes.GetVolumeIDFromTargetPath(s.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
+			_, err := s.Volume.GetVolumeIDFromTargetPath(s.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
 			if err == nil || !notMounted.MatchString(err.Error()) {
 				s.Errorf("EBS takes it for a failure: %v", err)
 			}
@@ -121,34 +121,34 @@ func TestFlow2_EBSLooksFirst(t *testing.T) {
 func TestFlow3_CutOff(t *testing.T) {
 	onEachNode(t, func(s *site) {
 		number := s.attach()
-		id, err := s.stage(s.Context(), number, true, staging)
+		id, err := s.Stage(s.Context(), number, true, staging)
 		s.must(err)
-		_, err = s.disks.SetDiskState(s.Context(), &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: false})
+		_, err = s.Disk.SetDiskState(s.Context(), &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: false})
 		s.must(err)
-		_, err = s.volumes.UnmountVolume(s.Context(), &volume.UnmountVolumeRequest{VolumeID: id, TargetPath: staging})
+		_, err = s.Volume.UnmountVolume(s.Context(), &volume.UnmountVolumeRequest{VolumeID: id, TargetPath: staging})
 		s.must(err)
-		got, err := s.stage(s.Context(), number, true, staging)
+		got, err := s.Stage(s.Context(), number, true, staging)
 		s.must(err)
 		if got != id {
 			s.Errorf("volume %s, was %s", got, id)
 		}
-		_, err = s.volumes.UnmountVolume(s.Context(), &volume.UnmountVolumeRequest{VolumeID: id, TargetPath: staging})
+		_, err = s.Volume.UnmountVolume(s.Context(), &volume.UnmountVolumeRequest{VolumeID: id, TargetPath: staging})
 		s.must(err)
-		_, err = s.stage(s.Context(), number, true, staging)
+		_, err = s.Stage(s.Context(), number, true, staging)
 		s.must(err)
-		s.must(s.unstage(s.Context(), staging))
+		s.must(s.Unstage(s.Context(), staging))
 	})
 }
 
 // FLOW-4, FLOW-5: the pod's path is a link to the mount folder.
 func TestFlow4And5_Publish(t *testing.T) {
 	onEachNode(t, func(s *site) {
-		id, err := s.stage(s.Context(), s.attach(), true, staging)
+		id, err := s.Stage(s.Context(), s.attach(), true, staging)
 		s.must(err)
 		s.write(staging)
 		wantMount := func(path string, want bool) {
 			s.Helper()
-			if got, err := s.isMount(s.Context(), path); err != nil || got != want {
+			if got, err := s.IsMount(s.Context(), path); err != nil || got != want {
 				s.Errorf("%s: mount %v, %v; want %v", path, got, err, want)
 			}
 		}
@@ -156,27 +156,27 @@ func TestFlow4And5_Publish(t *testing.T) {
 		s.mkdir(target) // by kubelet
 		wantMount(target, false)
 		for range 2 {
-			s.must(s.publish(s.Context(), staging, target))
+			s.must(s.Publish(s.Context(), staging, target))
 			wantMount(target, true)
 		}
 		if !s.exists(target + `\mark`) {
 			s.Error("the link does not lead to the data")
 		}
-		at, err := s.volumes.GetVolumeIDFromTargetPath(s.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: target})
+		at, err := s.Volume.GetVolumeIDFromTargetPath(s.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: target})
 		s.must(err)
 		if at.VolumeID != id {
 			s.Errorf("the link leads to %s, want %s", at.VolumeID, id)
 		}
 		for range 2 {
-			s.must(s.unpublish(s.Context(), target))
+			s.must(s.Unpublish(s.Context(), target))
 		}
-		if _, err := s.isMount(s.Context(), target); !errors.Is(err, os.ErrNotExist) {
+		if _, err := s.IsMount(s.Context(), target); !errors.Is(err, os.ErrNotExist) {
 			s.Errorf("after unpublish: %v", err)
 		}
 		if !s.exists(staging + `\mark`) {
 			s.Error("the data went with the link")
 		}
-		s.must(s.unstage(s.Context(), staging))
+		s.must(s.Unstage(s.Context(), staging))
 	})
 }
 
@@ -184,16 +184,16 @@ func TestFlow4And5_Publish(t *testing.T) {
 // the link led to stays.
 func TestFlow4_PodFolderRemoved(t *testing.T) {
 	onEachNode(t, func(s *site) {
-		_, err := s.stage(s.Context(), s.attach(), true, staging)
+		_, err := s.Stage(s.Context(), s.attach(), true, staging)
 		s.must(err)
 		s.write(staging)
 		s.mkdir(podPath)
-		s.must(s.publish(s.Context(), staging, target))
-		s.must(s.unpublish(s.Context(), podPath))
+		s.must(s.Publish(s.Context(), staging, target))
+		s.must(s.Unpublish(s.Context(), podPath))
 		if !s.exists(staging + `\mark`) {
 			s.Error("the data went with the pod's folder")
 		}
-		s.must(s.unstage(s.Context(), staging))
+		s.must(s.Unstage(s.Context(), staging))
 	})
 }
 
@@ -202,25 +202,25 @@ func TestFlow4_PodFolderRemoved(t *testing.T) {
 func TestFlow8_LocalVolume(t *testing.T) {
 	const discovery = `C:\mnt\disks\vol1`
 	onEachNode(t, func(s *site) {
-		_, err := s.stage(s.Context(), s.attach(), true, discovery)
+		_, err := s.Stage(s.Context(), s.attach(), true, discovery)
 		s.must(err)
-		if is, err := s.isMount(s.Context(), discovery); err != nil || !is {
+		if is, err := s.IsMount(s.Context(), discovery); err != nil || !is {
 			s.Fatalf("not discovered: %v, %v", is, err)
 		}
 		s.write(discovery)
-		at, err := s.volumes.GetVolumeIDFromTargetPath(s.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: discovery})
+		at, err := s.Volume.GetVolumeIDFromTargetPath(s.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: discovery})
 		s.must(err)
-		stats, err := s.volumes.GetVolumeStats(s.Context(), &volume.GetVolumeStatsRequest{VolumeID: at.VolumeID})
+		stats, err := s.Volume.GetVolumeStats(s.Context(), &volume.GetVolumeStatsRequest{VolumeID: at.VolumeID})
 		s.must(err)
 		if stats.TotalBytes == 0 {
 			s.Error("no capacity")
 		}
-		_, err = s.volumes.FormatVolume(s.Context(), &volume.FormatVolumeRequest{VolumeID: at.VolumeID})
+		_, err = s.Volume.FormatVolume(s.Context(), &volume.FormatVolumeRequest{VolumeID: at.VolumeID})
 		s.must(err)
 		if s.exists(discovery + `\mark`) {
 			s.Error("the data is still there")
 		}
-		again, err := s.volumes.GetVolumeIDFromTargetPath(s.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: discovery})
+		again, err := s.Volume.GetVolumeIDFromTargetPath(s.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: discovery})
 		s.must(err)
 		if again.VolumeID != at.VolumeID {
 			s.Errorf("volume %s, was %s", again.VolumeID, at.VolumeID)
@@ -232,16 +232,16 @@ func TestFlow8_LocalVolume(t *testing.T) {
 // and by pod path, with and without anything to gain.
 func TestFlow10_Expand(t *testing.T) {
 	onEachNodeAndSwitch(t, func(s *site) {
-		_, err := s.stage(s.Context(), s.attach(), true, staging)
+		_, err := s.Stage(s.Context(), s.attach(), true, staging)
 		s.must(err)
 		s.mkdir(podPath)
-		s.must(s.publish(s.Context(), staging, target))
-		before, err := s.expand(s.Context(), staging)
+		s.must(s.Publish(s.Context(), staging, target))
+		before, err := s.Expand(s.Context(), staging)
 		s.must(err)
 		larger := s.size() + 20*simhost.GiB
 		s.must(s.node.GrowDisk("data", larger))
 		for _, path := range []string{staging[2:], target[2:], staging, `c:` + target[2:]} {
-			after, err := s.expand(s.Context(), path)
+			after, err := s.Expand(s.Context(), path)
 			s.must(err)
 			if short := int64(larger) - after; after <= before || short < 0 || short > int64(200*simhost.MiB) {
 				s.Errorf("%s: %s, was %s", path, simhost.Size(after), simhost.Size(before))
@@ -256,23 +256,23 @@ func TestFlow10_Expand(t *testing.T) {
 func TestSurpriseRemoval(t *testing.T) {
 	onEachNode(t, func(s *site) {
 		number := s.attach()
-		id, err := s.stage(s.Context(), number, true, staging)
+		id, err := s.Stage(s.Context(), number, true, staging)
 		s.must(err)
 		s.write(staging)
 		s.mkdir(podPath)
-		s.must(s.publish(s.Context(), staging, target))
+		s.must(s.Publish(s.Context(), staging, target))
 		s.must(s.node.DetachDisk("data"))
 
-		s.must(s.unpublish(s.Context(), target))
-		_, err = s.volumes.GetVolumeIDFromTargetPath(s.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
+		s.must(s.Unpublish(s.Context(), target))
+		_, err = s.Volume.GetVolumeIDFromTargetPath(s.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
 		if !errors.Is(err, errdefs.ErrNotMounted) {
 			s.Errorf("what was mounted is: %v", err)
 		}
-		_, err = s.volumes.UnmountVolume(s.Context(), &volume.UnmountVolumeRequest{VolumeID: id, TargetPath: staging})
+		_, err = s.Volume.UnmountVolume(s.Context(), &volume.UnmountVolumeRequest{VolumeID: id, TargetPath: staging})
 		s.must(err)
 
 		number = s.attach()
-		got, err := s.stage(s.Context(), number, true, staging)
+		got, err := s.Stage(s.Context(), number, true, staging)
 		s.must(err)
 		if got != id || !s.exists(staging+`\mark`) {
 			s.Errorf("volume %s, was %s; its data is there: %v", got, id, s.exists(staging+`\mark`))
@@ -284,17 +284,17 @@ func TestSurpriseRemoval(t *testing.T) {
 // staging repairs itself.
 func TestSurpriseRemoval_StagedOver(t *testing.T) {
 	onEachNodeAndSwitch(t, func(s *site) {
-		id, err := s.stage(s.Context(), s.attach(), true, staging)
+		id, err := s.Stage(s.Context(), s.attach(), true, staging)
 		s.must(err)
 		s.write(staging)
 		s.must(s.node.DetachDisk("data"))
 		s.restart()
-		got, err := s.stage(s.Context(), s.attach(), true, staging)
+		got, err := s.Stage(s.Context(), s.attach(), true, staging)
 		s.must(err)
 		if got != id || !s.exists(staging+`\mark`) {
 			s.Errorf("volume %s, was %s; its data is there: %v", got, id, s.exists(staging+`\mark`))
 		}
-		s.must(s.unstage(s.Context(), staging))
+		s.must(s.Unstage(s.Context(), staging))
 	})
 }
 
@@ -303,11 +303,11 @@ func TestSurpriseRemoval_StagedOver(t *testing.T) {
 func TestGroupsExcludeEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, "azure-scsi", simhost.Switches{})
-		id, err := s.stage(t.Context(), s.attach(), true, staging)
+		id, err := s.Stage(t.Context(), s.attach(), true, staging)
 		s.must(err)
 		other, err := s.node.AttachDisk("data-lun1")
 		s.must(err)
-		number, err := s.volumes.GetDiskNumberFromVolumeID(t.Context(), &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: id})
+		number, err := s.Volume.GetDiskNumberFromVolumeID(t.Context(), &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: id})
 		s.must(err)
 
 		release := make(chan struct{})
@@ -324,12 +324,12 @@ func TestGroupsExcludeEachOther(t *testing.T) {
 			return done
 		}
 		format := begin(func() error {
-			_, err := newDriver(t, s.node).volumes.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeID: id})
+			_, err := newDriver(t, s.node).Volume.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeID: id})
 			return err
 		})
 		partition := func(number uint32) <-chan error {
 			return begin(func() error {
-				_, err := newDriver(t, s.node).disks.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: number})
+				_, err := newDriver(t, s.node).Disk.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: number})
 				return err
 			})
 		}

@@ -15,7 +15,7 @@ import (
 func TestFlow7_Lookup(t *testing.T) {
 	byIDs := func(matches func(id *disk.DiskIDs) bool) func(*site) []uint32 {
 		return func(s *site) (found []uint32) {
-			resp, err := s.disks.ListDiskIDs(s.Context(), &disk.ListDiskIDsRequest{})
+			resp, err := s.Disk.ListDiskIDs(s.Context(), &disk.ListDiskIDsRequest{})
 			s.must(err)
 			for number, id := range resp.DiskIDs {
 				if matches(id) {
@@ -27,9 +27,9 @@ func TestFlow7_Lookup(t *testing.T) {
 	}
 	byLUN := func(lun string) func(*site) []uint32 {
 		return func(s *site) (found []uint32) {
-			_, err := s.disks.Rescan(s.Context(), &disk.RescanRequest{})
+			_, err := s.Disk.Rescan(s.Context(), &disk.RescanRequest{})
 			s.must(err)
-			resp, err := s.disks.ListDiskLocations(s.Context(), &disk.ListDiskLocationsRequest{})
+			resp, err := s.Disk.ListDiskLocations(s.Context(), &disk.ListDiskLocationsRequest{})
 			s.must(err)
 			for number, place := range resp.DiskLocations {
 				if strings.EqualFold(place.LUNID, lun) {

@@ -19,6 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/hosttest"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
@@ -27,7 +28,7 @@ import (
 // which kind the others fail, and what is then online, formatted, mounted, how
 // large, and still there.
 type model struct {
-	driver
+	hosttest.Driver
 	node   *simhost.Node
 	spec   simhost.NodeSpec
 	disks  []*modelDisk
@@ -77,10 +78,9 @@ func newModel(t *rapid.T) *model {
 		t.Fatal(err)
 	}
 	m.node = node
-	d, _ := disk.New(node.Disk()) // whose errors are always nil
-	v, _ := volume.New(node.Volume())
-	f, _ := filesystem.New(node.Filesystem())
-	m.driver = driver{d, v, f}
+	if m.Groups, err = hosttest.GroupsOn(node.Host()); err != nil {
+		t.Fatal(err)
+	}
 	for _, d := range m.disks { // most runs begin with something to work on
 		m.attachDisk(t, d)
 		if rapid.Bool().Draw(t, "partitioned") {
@@ -179,13 +179,13 @@ func (m *model) growDisk(t *rapid.T) {
 func (m *model) partition(t *rapid.T) { m.partitionDisk(t, m.drawDisk(t)) }
 
 func (m *model) partitionDisk(t *rapid.T, d *modelDisk) {
-	_, err := m.driver.disks.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: numberOf(d)})
+	_, err := m.Disk.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: numberOf(d)})
 	want(t, err, attachedOr(d, errdefs.NotFound))
 	if err != nil || d.id != "" {
 		return
 	}
 	d.offline = false
-	list, err := m.volumes.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: d.number})
+	list, err := m.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: d.number})
 	want(t, err, errdefs.None)
 	if len(list.VolumeIDs) != 1 {
 		t.Fatalf("volumes %q", list.VolumeIDs)
@@ -212,7 +212,7 @@ func (m *model) extent(t *rapid.T, d *modelDisk) simhost.Size {
 
 func (m *model) setState(t *rapid.T) {
 	d, online := m.drawDisk(t), rapid.Bool().Draw(t, "online")
-	_, err := m.driver.disks.SetDiskState(t.Context(), &disk.SetDiskStateRequest{DiskNumber: numberOf(d), IsOnline: online})
+	_, err := m.Disk.SetDiskState(t.Context(), &disk.SetDiskStateRequest{DiskNumber: numberOf(d), IsOnline: online})
 	want(t, err, attachedOr(d, errdefs.NotFound))
 	if err == nil {
 		d.offline = !online
@@ -222,7 +222,7 @@ func (m *model) setState(t *rapid.T) {
 
 func (m *model) format(t *rapid.T) {
 	d := m.drawVolume(t)
-	_, err := m.volumes.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeID: d.id})
+	_, err := m.Volume.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeID: d.id})
 	want(t, err, m.gone(d))
 	if err == nil {
 		d.formatted, d.marks = true, nil
@@ -235,7 +235,7 @@ func (m *model) mount(t *rapid.T) {
 	if at := m.mounts[folder]; kind == errdefs.None && at != nil && at != d && m.gone(at) != errdefs.NotFound {
 		kind = errdefs.FailedPrecondition // another volume, and not a dead one
 	}
-	_, err := m.volumes.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeID: d.id, TargetPath: folder})
+	_, err := m.Volume.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeID: d.id, TargetPath: folder})
 	want(t, err, kind)
 	if err == nil {
 		m.mounts[folder] = d
@@ -248,7 +248,7 @@ func (m *model) unmount(t *rapid.T) {
 	if at := m.mounts[folder]; at != nil && at != d {
 		kind = errdefs.FailedPrecondition
 	}
-	_, err := m.volumes.UnmountVolume(t.Context(), &volume.UnmountVolumeRequest{VolumeID: d.id, TargetPath: folder})
+	_, err := m.Volume.UnmountVolume(t.Context(), &volume.UnmountVolumeRequest{VolumeID: d.id, TargetPath: folder})
 	want(t, err, kind)
 	if err == nil {
 		delete(m.mounts, folder)
@@ -271,7 +271,7 @@ func (m *model) resize(t *rapid.T) {
 	case grown > d.most():
 		grown, kind = d.partition, errdefs.OutOfRange
 	}
-	_, err := m.volumes.ResizeVolume(t.Context(), &volume.ResizeVolumeRequest{VolumeID: d.id, SizeBytes: int64(size)})
+	_, err := m.Volume.ResizeVolume(t.Context(), &volume.ResizeVolumeRequest{VolumeID: d.id, SizeBytes: int64(size)})
 	want(t, err, kind)
 	d.partition = (grown + 511) / 512 * 512
 }
@@ -303,7 +303,7 @@ func (m *model) check(t *rapid.T) {
 }
 
 func (m *model) checkDisk(t *rapid.T, d *modelDisk) {
-	list, err := m.volumes.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: numberOf(d)})
+	list, err := m.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: numberOf(d)})
 	kind := attachedOr(d, errdefs.NotFound)
 	if d.attached && d.offline {
 		kind = errdefs.FailedPrecondition
@@ -319,9 +319,9 @@ func (m *model) checkDisk(t *rapid.T, d *modelDisk) {
 	if d.id == "" {
 		return
 	}
-	number, err := m.volumes.GetDiskNumberFromVolumeID(t.Context(), &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: d.id})
+	number, err := m.Volume.GetDiskNumberFromVolumeID(t.Context(), &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: d.id})
 	want(t, err, m.gone(d))
-	formatted, err := m.volumes.IsVolumeFormatted(t.Context(), &volume.IsVolumeFormattedRequest{VolumeID: d.id})
+	formatted, err := m.Volume.IsVolumeFormatted(t.Context(), &volume.IsVolumeFormattedRequest{VolumeID: d.id})
 	if !d.live() {
 		if err == nil {
 			t.Fatalf("volume of disk %s, which is gone, is formatted: %v", d.name, formatted.Formatted)
@@ -329,7 +329,7 @@ func (m *model) checkDisk(t *rapid.T, d *modelDisk) {
 		return
 	}
 	want(t, err, errdefs.None)
-	stats, err := m.volumes.GetVolumeStats(t.Context(), &volume.GetVolumeStatsRequest{VolumeID: d.id})
+	stats, err := m.Volume.GetVolumeStats(t.Context(), &volume.GetVolumeStatsRequest{VolumeID: d.id})
 	want(t, err, errdefs.None)
 	total := simhost.Size(0)
 	if d.formatted {
@@ -341,7 +341,7 @@ func (m *model) checkDisk(t *rapid.T, d *modelDisk) {
 }
 
 func (m *model) checkFolder(t *rapid.T, folder string) {
-	at, err := m.volumes.GetVolumeIDFromTargetPath(t.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: folder})
+	at, err := m.Volume.GetVolumeIDFromTargetPath(t.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: folder})
 	d := m.mounts[folder]
 	switch {
 	case d == nil:
@@ -356,7 +356,7 @@ func (m *model) checkFolder(t *rapid.T, folder string) {
 		t.Fatalf("%s: %s, want %s", folder, at.VolumeID, d.id)
 	}
 	for _, mark := range d.marks {
-		there, err := m.files.PathExists(t.Context(), &filesystem.PathExistsRequest{Path: folder + `\` + mark})
+		there, err := m.Filesystem.PathExists(t.Context(), &filesystem.PathExistsRequest{Path: folder + `\` + mark})
 		if err != nil || !there.Exists {
 			t.Fatalf("%s is gone from %s: %v", mark, folder, err)
 		}
