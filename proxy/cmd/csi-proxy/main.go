@@ -24,11 +24,12 @@ func run() int {
 		Out:      os.Stdout,
 		Err:      os.Stderr,
 		Terminal: isTerminal(os.Stdin),
+		Watched:  isTerminal(os.Stdout) && isTerminal(os.Stderr),
 	})
 }
 
 // isTerminal reports whether a person may sit at a file. NUL passes too, which
-// does no harm: it answers no question.
+// does no harm: it answers no question, and nobody minds what is written to it.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0

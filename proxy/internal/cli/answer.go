@@ -10,18 +10,22 @@ import (
 	"unicode/utf8"
 )
 
-// table is the answer of a reading verb: objects of one kind, as rows for people
-// and as items for programs.
+// table is the answer of a verb: objects of one kind, as rows for people and as
+// items for programs.
 type table struct {
 	kind   string
 	items  []object
 	header []string // nil: rows that explain themselves
 	wide   int      // how many columns at the end only people with room see
+	width  int      // where lines are cut for people without room; 0 is nowhere
 	rows   [][]string
 }
 
 // object is one item of an answer. Its name is that by which other verbs take it.
-type object interface{ name() string }
+type object interface {
+	kind() string
+	name() string
+}
 
 func (t *table) add(item object, cells ...string) {
 	t.items = append(t.items, item)
@@ -29,10 +33,17 @@ func (t *table) add(item object, cells ...string) {
 }
 
 // one is a table of one object, in a few words.
-func one(kind string, item object, words string) *table {
-	t := &table{kind: kind}
-	t.add(item, words)
+func one(item object, format string, args ...any) *table {
+	t := &table{kind: item.kind()}
+	t.add(item, fmt.Sprintf(format, args...))
 	return t
+}
+
+// draw adds lines that belong to the items as a whole.
+func (t *table) draw(lines string) {
+	for line := range strings.Lines(lines) {
+		t.rows = append(t.rows, []string{strings.TrimSuffix(line, "\n")})
+	}
 }
 
 // text aligns the columns.
@@ -56,13 +67,26 @@ func (t *table) text(wide, header bool) string {
 		for i, cell := range row {
 			fmt.Fprintf(&line, "%-*s  ", widths[i], cell)
 		}
-		out.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		text := strings.TrimRight(line.String(), " ")
+		if t.width > 0 && !wide {
+			text = cut(text, t.width)
+		}
+		out.WriteString(text + "\n")
 	}
 	return out.String()
 }
 
-// done is the answer of a verb that changes something.
-func done(format string, args ...any) string { return fmt.Sprintf(format, args...) + "\n" }
+// cut makes a line fit.
+func cut(line string, width int) string {
+	const dots = "..."
+	runes := []rune(line)
+	if len(runes) <= width {
+		return line
+	}
+	return string(runes[:width-len(dots)]) + dots
+}
+
+func pointer[T any](v T) *T { return &v }
 
 func yesNo(yes bool) string {
 	if yes {

@@ -23,22 +23,28 @@ type Streams struct {
 	Err io.Writer
 	// Terminal says that a person may answer questions on In.
 	Terminal bool
+	// Watched says that a person may see both Out and Err as they are written.
+	Watched bool
 }
 
 // Run runs a command line, without the program's name, and returns the exit
 // code.
 func Run(ctx context.Context, args []string, streams Streams) int {
-	a := &app{Streams: streams, open: openHost}
-	return a.run(ctx, args)
+	return newApp(streams, openHost).run(ctx, args)
 }
 
 // app is one run of the command.
 type app struct {
 	Streams
+	foot    *foot // Err
 	open    func(name string) (*host, error)
 	host    string
 	timeout time.Duration
 	yes     bool
+}
+
+func newApp(streams Streams, open func(name string) (*host, error)) *app {
+	return &app{Streams: streams, foot: &foot{out: streams.Err}, open: open}
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
@@ -63,10 +69,16 @@ A simulated node lives for one command. It starts with all its disks attached,
 new volumes arrive at once, and what the command changed is listed on standard
 error.
 
-Answers: verbs that only ask take -o table, wide, json, yaml or name. The documents
-of json and yaml are versioned and stable; tables are for people.
-Changes: verbs that change something take --dry-run, which only tells what.
-Shells: csi-proxy completion SHELL prints what completes verbs, flags and hosts.
+The group comes before the verb: where kubectl has get disks, this is disk get.
+
+Answers: each verb takes -o table, wide, json, yaml or name. The documents of json
+and yaml are versioned and stable; tables are for people.
+Changes: verbs that change something take --dry-run, which only tells what, and
+--yes. A change that is interrupted, or takes too long, may still go on: how things
+are then is told on standard error.
+Waiting: on a terminal a line tells what takes longer than a second.
+Shells: csi-proxy completion SHELL prints what completes verbs, flags, hosts, disk
+numbers, volume ids, portals, targets and shares.
 
 Exit codes:
 %s`
@@ -107,17 +119,15 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.StringVar(&a.host, "host", "local", "host to work on: local, sim:NAME or sim:FILE")
 	flags.DurationVar(&a.timeout, "timeout", 0, "give up after this time; 0 leaves it to each operation")
 	flags.BoolVarP(&a.yes, "yes", "y", false, "change the local host without asking")
-	if err := root.RegisterFlagCompletionFunc("host", cobra.FixedCompletions(hostNames(), cobra.ShellCompDirectiveNoSpace)); err != nil {
-		panic(err) // the flag stands four lines above
-	}
+	registerCompletion(root, "host", cobra.FixedCompletions(hostNames(), cobra.ShellCompDirectiveNoSpace))
 
 	root.AddCommand(
-		a.group("disk", "Disks: what is attached, online, offline, partitioned", diskVerbs()),
-		a.group("volume", "Volumes: format, mount, measure, grow", volumeVerbs()),
+		a.group("disk", "Disks: what is attached, online, offline, partitioned", diskVerbs(), "disks"),
+		a.group("volume", "Volumes: format, mount, measure, grow", volumeVerbs(), "volumes", "vol"),
 		a.group("filesystem", "Paths: directories and links", filesystemVerbs(), "fs"),
-		a.group("smb", "Shares of file servers: map, unmap, list", smbVerbs()),
+		a.group("smb", "Shares of file servers: map, unmap, list", smbVerbs(), "share", "shares"),
 		a.iscsiCommand(),
-		a.group("system", "The machine's serial number, and services: start and stop", systemVerbs()),
+		a.group("system", "The machine's serial number, and services: start and stop", systemVerbs(), "service", "services"),
 		a.treeCommand(),
 		a.demoCommand(),
 		a.versionCommand(),
@@ -131,12 +141,42 @@ func runGroup(cmd *cobra.Command, args []string) error {
 		return cmd.Help()
 	}
 	message := fmt.Sprintf("unknown command %q", args[0])
-	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+	if near := meant(cmd, args); len(near) > 0 {
 		message += fmt.Sprintf(", did you mean %s?", strings.Join(near, " or "))
 	}
 	return usage(cmd, message)
 }
+
+// meant are the commands that a command line may stand for: kubectl has the verb
+// first, csi-proxy the group.
+func meant(cmd *cobra.Command, args []string) []string {
+	if len(args) > 1 {
+		if found := withNounFirst(cmd, args[0], args[1]); len(found) > 0 {
+			return found
+		}
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	return cmd.SuggestionsFor(args[0])
+}
+
+func withNounFirst(cmd *cobra.Command, verb, noun string) (found []string) {
+	for _, group := range cmd.Commands() {
+		if !group.HasSubCommands() {
+			continue
+		}
+		if called(group, noun) {
+			for _, v := range group.Commands() {
+				if called(v, verb) {
+					found = append(found, group.CommandPath()+" "+verb)
+				}
+			}
+		}
+		found = append(found, withNounFirst(group, verb, noun)...)
+	}
+	return found
+}
+
+func called(cmd *cobra.Command, name string) bool { return cmd.Name() == name || cmd.HasAlias(name) }
 
 // context is what a command runs under.
 func (a *app) context(cmd *cobra.Command) (context.Context, context.CancelFunc) {

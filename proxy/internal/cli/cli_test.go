@@ -72,6 +72,9 @@ func TestUsageErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"dsk"}, `error: unknown command "dsk", did you mean disk?` + "\nusage: csi-proxy\n"},
+		{[]string{"get", "disks"}, `error: unknown command "get", did you mean csi-proxy disk get?` + "\nusage: csi-proxy\n"},
+		{[]string{"delete", "portal"}, `error: unknown command "delete", did you mean csi-proxy iscsi portal delete?` + "\nusage: csi-proxy\n"},
+		{[]string{"get", "pods"}, `error: unknown command "get"` + "\nusage: csi-proxy\n"},
 		{[]string{"disk", "fly"}, `error: unknown command "fly"` + "\nusage: csi-proxy disk\n"},
 		{[]string{"disk", "stats"}, "error: csi-proxy disk stats takes DISK, 0 given\nusage: csi-proxy disk stats DISK [flags]\n"},
 		{[]string{"disk", "list", "1"}, "error: csi-proxy disk list takes no argument, 1 given\nusage: csi-proxy disk list [flags]\n"},
@@ -106,7 +109,7 @@ func TestExitCode(t *testing.T) {
 		errdefs.OutOfRange:         1,
 		errdefs.Unsupported:        6,
 		errdefs.Internal:           1,
-		errdefs.Canceled:           1,
+		errdefs.Canceled:           130,
 		errdefs.DeadlineExceeded:   5,
 	} {
 		t.Run(kind.String(), func(t *testing.T) {

@@ -17,19 +17,38 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
 
+// change is what is about to be done.
+type change struct {
+	words string // that go on from "would" and "about to"
+	about object // what it is done to
+
+	harmless  bool // it takes away nothing that is anybody's
+	mayBeGone bool // the change is right also where the volume's disk was taken away
+}
+
+// changing is a change of an object, in words.
+func changing(about object, format string, args ...any) change {
+	return change{words: fmt.Sprintf(format, args...), about: about}
+}
+
+// ask is asked before each change. Without an error the change is made.
+type ask func(context.Context, change) error
+
+// agree asks nobody.
+func agree(context.Context, change) error { return nil }
+
 var errNotConfirmed = errors.New("not confirmed, nothing was changed")
 
 // confirm asks whether a change of the local host may go on.
-func (a *app) confirm(ctx context.Context, _ subject, format string, args ...any) error {
-	if a.yes {
+func (a *app) confirm(ctx context.Context, c change) error {
+	if a.yes || c.harmless {
 		return nil
 	}
-	change := fmt.Sprintf(format, args...)
-	nobody := &usageError{message: fmt.Sprintf("about to %s on this machine, and nobody to ask: --yes confirms it", change)}
+	nobody := &usageError{message: fmt.Sprintf("about to %s on this machine, and nobody to ask: --yes confirms it", c.words)}
 	if !a.Terminal {
 		return nobody
 	}
-	a.note(fmt.Sprintf("About to %s on this machine. Go on? [y/N] ", change))
+	a.note(fmt.Sprintf("About to %s on this machine. Go on? [y/N] ", c.words))
 	select {
 	case answer := <-a.readLine():
 		switch strings.ToLower(strings.TrimSpace(answer)) {
@@ -43,25 +62,7 @@ func (a *app) confirm(ctx context.Context, _ subject, format string, args ...any
 		return errNotConfirmed
 	case <-ctx.Done():
 		a.note("\n")
-		return ctx.Err()
-	}
-}
-
-// errPlanned ends a change that was only to be told.
-var errPlanned = errors.New("planned")
-
-// plan is confirm for those who only want to know: what would be done, and what
-// it is done to.
-func (a *app) plan(h *host) ask {
-	return func(ctx context.Context, about subject, format string, args ...any) error {
-		drawn, err := draw(ctx, h, about)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(a.Out, "would "+format+"\n%s", append(args, drawn)...); err != nil {
-			return err
-		}
-		return errPlanned
+		return fmt.Errorf("%w: %w", errNotConfirmed, ctx.Err())
 	}
 }
 
@@ -75,96 +76,110 @@ func (a *app) readLine() <-chan string {
 	return read
 }
 
-// ask is confirm, or plan, for the hosts below.
-type ask func(ctx context.Context, about subject, format string, args ...any) error
-
-// subject is the disk or volume that a change is about; of others there is
-// nothing to draw.
-type subject struct {
-	disk      *uint32
-	volume    string
-	mayBeGone bool // the volume, whose disk was taken away
-}
-
-func aboutDisk(number uint32) subject { return subject{disk: &number} }
-
-func aboutVolume(id string) subject { return subject{volume: id} }
-
-// askBefore is a host that asks before each change, so that no verb can forget
-// to. Rescan and flush change nothing that is anybody's, and are not asked about.
-func askBefore(h *host, confirm ask) *host {
+// askBefore is a host that asks before each change, so that no verb can forget to.
+func askBefore(h *host, ask ask) *host {
 	asking := *h
-	asking.disk = askingDisk{h.disk, confirm}
-	asking.volume = askingVolume{h.volume, confirm}
-	asking.filesystem = askingFilesystem{h.filesystem, confirm}
-	asking.smb = askingSMB{h.smb, confirm}
-	asking.iscsi = askingISCSI{h.iscsi, confirm}
-	asking.system = askingSystem{h.system, confirm}
+	asking.disk = askingDisk{h.disk, ask}
+	asking.volume = askingVolume{h.volume, ask}
+	asking.filesystem = askingFilesystem{h.filesystem, ask}
+	asking.smb = askingSMB{h.smb, ask}
+	asking.iscsi = askingISCSI{h.iscsi, ask}
+	asking.system = askingSystem{h.system, ask}
 	return &asking
 }
 
 type askingDisk struct {
 	diskGroup
-	confirm ask
+	ask ask
 }
 
 func (d askingDisk) PartitionDisk(ctx context.Context, req *disk.PartitionDiskRequest) (*disk.PartitionDiskResponse, error) {
-	if err := d.confirm(ctx, aboutDisk(req.DiskNumber), "partition disk %d%s", req.DiskNumber, overwriting(req.Overwrite)); err != nil {
+	if err := d.ask(ctx, changing(diskObject{Number: req.DiskNumber}, "partition disk %d%s", req.DiskNumber, overwriting(req.Overwrite))); err != nil {
 		return &disk.PartitionDiskResponse{}, err
 	}
 	return d.diskGroup.PartitionDisk(ctx, req)
 }
 
 func (d askingDisk) SetDiskState(ctx context.Context, req *disk.SetDiskStateRequest) (*disk.SetDiskStateResponse, error) {
-	if err := d.confirm(ctx, aboutDisk(req.DiskNumber), "take disk %d %s", req.DiskNumber, stateName(req.IsOnline)); err != nil {
+	if err := d.ask(ctx, changing(diskObject{Number: req.DiskNumber}, "take disk %d %s", req.DiskNumber, stateName(req.IsOnline))); err != nil {
 		return &disk.SetDiskStateResponse{}, err
 	}
 	return d.diskGroup.SetDiskState(ctx, req)
 }
 
+func (d askingDisk) SetReadOnly(ctx context.Context, req *disk.SetReadOnlyRequest) (*disk.SetReadOnlyResponse, error) {
+	if err := d.ask(ctx, changing(diskObject{Number: req.DiskNumber}, "make disk %d %s", req.DiskNumber, accessName(req.IsReadOnly))); err != nil {
+		return &disk.SetReadOnlyResponse{}, err
+	}
+	return d.diskGroup.SetReadOnly(ctx, req)
+}
+
+func (d askingDisk) EnsureOnlineWritable(ctx context.Context, req *disk.EnsureOnlineWritableRequest) (*disk.EnsureOnlineWritableResponse, error) {
+	if err := d.ask(ctx, changing(diskObject{Number: req.DiskNumber}, "make disk %d online and writable", req.DiskNumber)); err != nil {
+		return &disk.EnsureOnlineWritableResponse{}, err
+	}
+	return d.diskGroup.EnsureOnlineWritable(ctx, req)
+}
+
+func (d askingDisk) Rescan(ctx context.Context, req *disk.RescanRequest) (*disk.RescanResponse, error) {
+	if err := d.ask(ctx, change{words: "look for new and grown disks", about: machineObject{}, harmless: true}); err != nil {
+		return &disk.RescanResponse{}, err
+	}
+	return d.diskGroup.Rescan(ctx, req)
+}
+
 type askingVolume struct {
 	volumeGroup
-	confirm ask
+	ask ask
 }
 
 func (v askingVolume) FormatVolume(ctx context.Context, req *volume.FormatVolumeRequest) (*volume.FormatVolumeResponse, error) {
-	if err := v.confirm(ctx, aboutVolume(req.VolumeID), "format volume %s%s%s", req.VolumeID, formatting(req), overwriting(req.Overwrite)); err != nil {
+	if err := v.ask(ctx, changing(volumeObject{ID: req.VolumeID}, "format volume %s%s%s", req.VolumeID, formatting(req), overwriting(req.Overwrite))); err != nil {
 		return &volume.FormatVolumeResponse{}, err
 	}
 	return v.volumeGroup.FormatVolume(ctx, req)
 }
 
 func (v askingVolume) MountVolume(ctx context.Context, req *volume.MountVolumeRequest) (*volume.MountVolumeResponse, error) {
-	if err := v.confirm(ctx, aboutVolume(req.VolumeID), "mount volume %s at %s", req.VolumeID, req.TargetPath); err != nil {
+	if err := v.ask(ctx, changing(volumeObject{ID: req.VolumeID}, "mount volume %s at %s", req.VolumeID, req.TargetPath)); err != nil {
 		return &volume.MountVolumeResponse{}, err
 	}
 	return v.volumeGroup.MountVolume(ctx, req)
 }
 
 func (v askingVolume) UnmountVolume(ctx context.Context, req *volume.UnmountVolumeRequest) (*volume.UnmountVolumeResponse, error) {
-	if err := v.confirm(ctx, subject{volume: req.VolumeID, mayBeGone: true}, "unmount volume %s from %s", req.VolumeID, req.TargetPath); err != nil {
+	c := changing(volumeObject{ID: req.VolumeID}, "unmount volume %s from %s", req.VolumeID, req.TargetPath)
+	c.mayBeGone = true
+	if err := v.ask(ctx, c); err != nil {
 		return &volume.UnmountVolumeResponse{}, err
 	}
 	return v.volumeGroup.UnmountVolume(ctx, req)
 }
 
 func (v askingVolume) ResizeVolume(ctx context.Context, req *volume.ResizeVolumeRequest) (*volume.ResizeVolumeResponse, error) {
-	if err := v.confirm(ctx, aboutVolume(req.VolumeID), "resize volume %s%s", req.VolumeID, resizing(req.SizeBytes)); err != nil {
+	if err := v.ask(ctx, changing(volumeObject{ID: req.VolumeID}, "resize volume %s%s", req.VolumeID, resizing(req.SizeBytes))); err != nil {
 		return &volume.ResizeVolumeResponse{}, err
 	}
 	return v.volumeGroup.ResizeVolume(ctx, req)
 }
 
+func (v askingVolume) WriteVolumeCache(ctx context.Context, req *volume.WriteVolumeCacheRequest) (*volume.WriteVolumeCacheResponse, error) {
+	if err := v.ask(ctx, change{words: "flush volume " + req.VolumeID, about: volumeObject{ID: req.VolumeID}, harmless: true}); err != nil {
+		return &volume.WriteVolumeCacheResponse{}, err
+	}
+	return v.volumeGroup.WriteVolumeCache(ctx, req)
+}
+
 type askingFilesystem struct {
-	filesystem.Interface
-	confirm ask
+	filesystemGroup
+	ask ask
 }
 
 func (f askingFilesystem) Mkdir(ctx context.Context, req *filesystem.MkdirRequest) (*filesystem.MkdirResponse, error) {
-	if err := f.confirm(ctx, subject{}, "make directory %s", req.Path); err != nil {
+	if err := f.ask(ctx, changing(pathObject{Path: req.Path}, "make directory %s", req.Path)); err != nil {
 		return &filesystem.MkdirResponse{}, err
 	}
-	return f.Interface.Mkdir(ctx, req)
+	return f.filesystemGroup.Mkdir(ctx, req)
 }
 
 func (f askingFilesystem) Rmdir(ctx context.Context, req *filesystem.RmdirRequest) (*filesystem.RmdirResponse, error) {
@@ -172,29 +187,29 @@ func (f askingFilesystem) Rmdir(ctx context.Context, req *filesystem.RmdirReques
 	if req.Force {
 		below = " and all below it"
 	}
-	if err := f.confirm(ctx, subject{}, "remove %s%s", req.Path, below); err != nil {
+	if err := f.ask(ctx, changing(pathObject{Path: req.Path}, "remove %s%s", req.Path, below)); err != nil {
 		return &filesystem.RmdirResponse{}, err
 	}
-	return f.Interface.Rmdir(ctx, req)
+	return f.filesystemGroup.Rmdir(ctx, req)
 }
 
 func (f askingFilesystem) RmdirContents(ctx context.Context, req *filesystem.RmdirContentsRequest) (*filesystem.RmdirContentsResponse, error) {
-	if err := f.confirm(ctx, subject{}, "remove all below %s", req.Path); err != nil {
+	if err := f.ask(ctx, changing(pathObject{Path: req.Path}, "remove all below %s", req.Path)); err != nil {
 		return &filesystem.RmdirContentsResponse{}, err
 	}
-	return f.Interface.RmdirContents(ctx, req)
+	return f.filesystemGroup.RmdirContents(ctx, req)
 }
 
 func (f askingFilesystem) CreateSymlink(ctx context.Context, req *filesystem.CreateSymlinkRequest) (*filesystem.CreateSymlinkResponse, error) {
-	if err := f.confirm(ctx, subject{}, "make %s a link to %s", req.TargetPath, req.SourcePath); err != nil {
+	if err := f.ask(ctx, changing(pathObject{Path: req.TargetPath}, "make %s a link to %s", req.TargetPath, req.SourcePath)); err != nil {
 		return &filesystem.CreateSymlinkResponse{}, err
 	}
-	return f.Interface.CreateSymlink(ctx, req)
+	return f.filesystemGroup.CreateSymlink(ctx, req)
 }
 
 type askingSMB struct {
 	smbGroup
-	confirm ask
+	ask ask
 }
 
 func (s askingSMB) NewSMBGlobalMapping(ctx context.Context, req *smb.NewSMBGlobalMappingRequest) (*smb.NewSMBGlobalMappingResponse, error) {
@@ -202,14 +217,14 @@ func (s askingSMB) NewSMBGlobalMapping(ctx context.Context, req *smb.NewSMBGloba
 	if req.LocalPath != "" {
 		link = " and make " + req.LocalPath + " a link to it"
 	}
-	if err := s.confirm(ctx, subject{}, "map %s%s", req.RemotePath, link); err != nil {
+	if err := s.ask(ctx, changing(mappingObject{Share: req.RemotePath}, "map %s%s", req.RemotePath, link)); err != nil {
 		return &smb.NewSMBGlobalMappingResponse{}, err
 	}
 	return s.smbGroup.NewSMBGlobalMapping(ctx, req)
 }
 
 func (s askingSMB) RemoveSMBGlobalMapping(ctx context.Context, req *smb.RemoveSMBGlobalMappingRequest) (*smb.RemoveSMBGlobalMappingResponse, error) {
-	if err := s.confirm(ctx, subject{}, "unmap %s for all who use it", req.RemotePath); err != nil {
+	if err := s.ask(ctx, changing(mappingObject{Share: req.RemotePath}, "unmap %s for all who use it", req.RemotePath)); err != nil {
 		return &smb.RemoveSMBGlobalMappingResponse{}, err
 	}
 	return s.smbGroup.RemoveSMBGlobalMapping(ctx, req)
@@ -217,39 +232,39 @@ func (s askingSMB) RemoveSMBGlobalMapping(ctx context.Context, req *smb.RemoveSM
 
 type askingISCSI struct {
 	iscsi.Interface
-	confirm ask
+	ask ask
 }
 
 func (i askingISCSI) AddTargetPortal(ctx context.Context, req *iscsi.AddTargetPortalRequest) (*iscsi.AddTargetPortalResponse, error) {
-	if err := i.confirm(ctx, subject{}, "register iSCSI portal %s", req.TargetPortal); err != nil {
+	if err := i.ask(ctx, changing(portal(req.TargetPortal), "register iSCSI portal %s", req.TargetPortal)); err != nil {
 		return &iscsi.AddTargetPortalResponse{}, err
 	}
 	return i.Interface.AddTargetPortal(ctx, req)
 }
 
 func (i askingISCSI) RemoveTargetPortal(ctx context.Context, req *iscsi.RemoveTargetPortalRequest) (*iscsi.RemoveTargetPortalResponse, error) {
-	if err := i.confirm(ctx, subject{}, "forget iSCSI portal %s", req.TargetPortal); err != nil {
+	if err := i.ask(ctx, changing(portal(req.TargetPortal), "forget iSCSI portal %s", req.TargetPortal)); err != nil {
 		return &iscsi.RemoveTargetPortalResponse{}, err
 	}
 	return i.Interface.RemoveTargetPortal(ctx, req)
 }
 
 func (i askingISCSI) ConnectTarget(ctx context.Context, req *iscsi.ConnectTargetRequest) (*iscsi.ConnectTargetResponse, error) {
-	if err := i.confirm(ctx, subject{}, "log in to iSCSI target %s", req.IQN); err != nil {
+	if err := i.ask(ctx, changing(targetObject{IQN: req.IQN}, "log in to iSCSI target %s", req.IQN)); err != nil {
 		return &iscsi.ConnectTargetResponse{}, err
 	}
 	return i.Interface.ConnectTarget(ctx, req)
 }
 
 func (i askingISCSI) DisconnectTarget(ctx context.Context, req *iscsi.DisconnectTargetRequest) (*iscsi.DisconnectTargetResponse, error) {
-	if err := i.confirm(ctx, subject{}, "log out of iSCSI target %s", req.IQN); err != nil {
+	if err := i.ask(ctx, changing(targetObject{IQN: req.IQN}, "log out of iSCSI target %s", req.IQN)); err != nil {
 		return &iscsi.DisconnectTargetResponse{}, err
 	}
 	return i.Interface.DisconnectTarget(ctx, req)
 }
 
 func (i askingISCSI) SetMutualChapSecret(ctx context.Context, req *iscsi.SetMutualChapSecretRequest) (*iscsi.SetMutualChapSecretResponse, error) {
-	if err := i.confirm(ctx, subject{}, "set the iSCSI secret of this machine"); err != nil {
+	if err := i.ask(ctx, changing(machineObject{}, "set the iSCSI secret of this machine")); err != nil {
 		return &iscsi.SetMutualChapSecretResponse{}, err
 	}
 	return i.Interface.SetMutualChapSecret(ctx, req)
@@ -257,11 +272,11 @@ func (i askingISCSI) SetMutualChapSecret(ctx context.Context, req *iscsi.SetMutu
 
 type askingSystem struct {
 	system.Interface
-	confirm ask
+	ask ask
 }
 
 func (s askingSystem) StartService(ctx context.Context, req *system.StartServiceRequest) (*system.StartServiceResponse, error) {
-	if err := s.confirm(ctx, subject{}, "start service %s", req.Name); err != nil {
+	if err := s.ask(ctx, changing(serviceObject{Name: req.Name}, "start service %s", req.Name)); err != nil {
 		return &system.StartServiceResponse{}, err
 	}
 	return s.Interface.StartService(ctx, req)
@@ -272,7 +287,7 @@ func (s askingSystem) StopService(ctx context.Context, req *system.StopServiceRe
 	if req.Force {
 		dependents = " and all that depend on it"
 	}
-	if err := s.confirm(ctx, subject{}, "stop service %s%s", req.Name, dependents); err != nil {
+	if err := s.ask(ctx, changing(serviceObject{Name: req.Name}, "stop service %s%s", req.Name, dependents)); err != nil {
 		return &system.StopServiceResponse{}, err
 	}
 	return s.Interface.StopService(ctx, req)
@@ -316,4 +331,12 @@ func stateName(online bool) string {
 		return "online"
 	}
 	return "offline"
+}
+
+// accessName is a disk's read-only attribute in one word.
+func accessName(readOnly bool) string {
+	if readOnly {
+		return "read-only"
+	}
+	return "writable"
 }

@@ -59,5 +59,7 @@ that is staged and recovered after a reboot.`,
 	}
 	cmd.Flags().StringVar(&scenario, "scenario", "disk", "what to show: "+strings.Join(scenarioNames(), ", "))
 	cmd.Flags().StringSliceVar(&nodes, "node", nil, "walk only this node; may be given several times")
+	completeFlag(cmd, "scenario", scenarioNames()...)
+	completeFlag(cmd, "node", nodeNames()...)
 	return cmd
 }

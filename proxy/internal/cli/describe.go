@@ -22,7 +22,12 @@ type diskGroup interface {
 	disk.Interface
 	ListDisks(context.Context) ([]disk.Description, error)
 	DescribeDisk(ctx context.Context, number uint32) (disk.Details, error)
+	FindDisk(context.Context, disk.Matcher) (disk.Description, error)
 	WaitForDisk(context.Context, disk.Matcher) (disk.Description, error)
+	GetReadOnly(context.Context, *disk.GetReadOnlyRequest) (*disk.GetReadOnlyResponse, error)
+	SetReadOnly(context.Context, *disk.SetReadOnlyRequest) (*disk.SetReadOnlyResponse, error)
+	EnsureOnlineWritable(context.Context, *disk.EnsureOnlineWritableRequest) (*disk.EnsureOnlineWritableResponse, error)
+	SANPolicy(context.Context) (disk.SANPolicy, error)
 }
 
 // volumeGroup is what the verbs use of the volume group.
@@ -38,21 +43,18 @@ func describeVerb() verb {
 		short:   "All that is known of a disk: identifiers, sizes, state, partitions",
 		long:    "It asks the storage provider too and takes longer than a look into a list.",
 		example: "describe 1 --host sim:gce-nvme",
-		read: func(ctx context.Context, h *host, args []string) (*table, error) {
-			number, err := diskNumber(args[0])
-			if err != nil {
-				return nil, err
-			}
+		read: onDisk(func(ctx context.Context, h *host, number uint32) (*table, error) {
 			details, err := h.disk.DescribeDisk(ctx, number)
 			if err != nil {
 				return nil, err
 			}
-			return facts(kindDisk, diskFacts(detailed(details)), detailed(details)), nil
-		},
+			o := detailed(details)
+			return facts(diskFacts(o), o), nil
+		}),
 	}
 }
 
-// rules are the matchers that disk wait takes, by name.
+// rules are the matchers that disk find and disk wait take, by name.
 var rules = map[string]func(value string) (disk.Matcher, error){
 	"serial":      always(disk.MatchSerial),
 	"page83":      always(disk.MatchPage83),
@@ -85,6 +87,19 @@ func numbered(rule func(uint8) disk.Matcher) func(string) (disk.Matcher, error) 
 	}
 }
 
+// ruleSpellings says which disks can be looked for.
+var ruleSpellings = "RULE is a platform's: " + strings.Join(ruleNames(), ", ") + "."
+
+func findVerb() verb {
+	return verb{
+		use:     "find RULE VALUE",
+		short:   "Tell which disk it is that matches",
+		long:    "Several disks that match are an error; none of them is picked.\n\n" + ruleSpellings,
+		example: "find azure-lun 1 --host sim:azure-scsi",
+		read:    lookFor(diskGroup.FindDisk),
+	}
+}
+
 func waitVerb() verb {
 	return verb{
 		use:   "wait RULE VALUE",
@@ -92,32 +107,38 @@ func waitVerb() verb {
 		long: `It rescans, and looks again when Windows tells of an arrival, for --timeout or
 2 minutes. Several disks that match are an error; none of them is picked.
 
-RULE is a platform's: ` + strings.Join(ruleNames(), ", ") + ".",
-		example: "wait ebs vol-0123456789abcdef0 --timeout 30s -o name",
-		complete: func(place int) []string {
-			if place == 0 {
-				return ruleNames()
-			}
-			return nil
-		},
-		read: func(ctx context.Context, h *host, args []string) (*table, error) {
-			rule, ok := rules[args[0]]
-			if !ok {
-				return nil, &usageError{message: fmt.Sprintf("no rule %q; there are %s", args[0], strings.Join(ruleNames(), ", "))}
-			}
-			matcher, err := rule(args[1])
+` + ruleSpellings,
+		example: "wait ebs vol-0123456789abcdef0 --timeout 30s -o name --host sim:aws-nitro",
+		read:    lookFor(diskGroup.WaitForDisk),
+		standing: func(ctx context.Context, h *host) string {
+			resp, err := h.disk.ListDiskIDs(ctx, &disk.ListDiskIDsRequest{})
 			if err != nil {
-				return nil, err
+				return ""
 			}
-			found, err := h.disk.WaitForDisk(ctx, matcher)
-			if err != nil {
-				return nil, err
-			}
-			o := described(found)
-			t := &table{kind: kindDisk, header: []string{"DISK", "STATE", "SIZE", "SERIAL", "PAGE 83"}}
-			t.add(o, o.name(), word(o.State), size(o.SizeBytes).String(), word(o.Serial), word(o.Page83))
-			return t, nil
+			return fmt.Sprintf("disks there: %d", len(resp.DiskIDs))
 		},
+	}
+}
+
+// lookFor is a verb whose arguments are a rule and its value.
+func lookFor(look func(diskGroup, context.Context, disk.Matcher) (disk.Description, error)) func(context.Context, *host, []string) (*table, error) {
+	return func(ctx context.Context, h *host, args []string) (*table, error) {
+		rule, ok := rules[args[0]]
+		if !ok {
+			return nil, &usageError{message: fmt.Sprintf("no rule %q; there are %s", args[0], strings.Join(ruleNames(), ", "))}
+		}
+		matcher, err := rule(args[1])
+		if err != nil {
+			return nil, err
+		}
+		found, err := look(h.disk, ctx, matcher)
+		if err != nil {
+			return nil, err
+		}
+		o := described(found)
+		t := &table{kind: kindDisk, header: []string{"DISK", "STATE", "SIZE", "SERIAL", "PAGE 83"}}
+		t.add(o, o.name(), word(o.State), size(o.SizeBytes).String(), word(o.Serial), word(o.Page83))
+		return t, nil
 	}
 }
 
@@ -133,7 +154,7 @@ func describeVolumeVerb() verb {
 				return nil, err
 			}
 			o := describedVolume(d)
-			return facts(kindVolume, volumeFacts(o), o), nil
+			return facts(volumeFacts(o), o), nil
 		}),
 	}
 }
@@ -160,8 +181,8 @@ func resolveVerb() verb {
 type fact struct{ name, value string }
 
 // facts are those of one object, without those that there are not.
-func facts(kind string, all []fact, item object) *table {
-	t := &table{kind: kind, items: []object{item}}
+func facts(all []fact, item object) *table {
+	t := &table{kind: item.kind(), items: []object{item}}
 	for _, f := range all {
 		if f.value != "" {
 			t.rows = append(t.rows, []string{f.name, f.value})

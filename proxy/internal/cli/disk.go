@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -19,57 +20,96 @@ import (
 func diskVerbs() []verb {
 	return []verb{
 		{
-			use:   "list",
-			short: "List disks with state, size, identifiers and location",
-			long:  "What could not be read is shown as ?, and the reason on standard error.",
-			read:  listDisks,
+			use:     "list",
+			aliases: []string{"get", "ls"},
+			short:   "List disks with state, size, identifiers and location",
+			long:    "What could not be read is shown as ?, and the reason on standard error.",
+			example: "list -o wide --host sim:azure-scsi",
+			read:    listDisks,
 		},
 		describeVerb(),
 		{
-			use:   "ids",
-			short: "List the identifiers of every disk",
-			long:  "They are as the device gives them, in quotes where they hold blanks.",
-			read:  listDiskIDs,
+			use:     "ids",
+			short:   "List the identifiers of every disk",
+			long:    "They are as the device gives them, in quotes where they hold blanks.",
+			example: "ids --host sim:san-fibre",
+			read:    listDiskIDs,
 		},
 		{
-			use:   "locations",
-			short: "List the location of every disk",
-			read:  listDiskLocations,
+			use:     "locations",
+			short:   "List the location of every disk",
+			example: "locations --host sim:azure-scsi",
+			read:    listDiskLocations,
 		},
 		{
 			use:     "stats DISK",
 			short:   "Size of a disk in bytes",
-			example: "stats 1",
-			read:    diskStats,
+			example: "stats 1 --host sim:aws-nitro",
+			read:    onDisk(diskStats),
 		},
 		{
-			use:   "state DISK",
-			short: "Tell whether a disk is online or offline",
-			read:  diskState,
+			use:     "state DISK",
+			short:   "Tell whether a disk is online or offline",
+			example: "state 1 --host sim:vsphere-pvscsi",
+			read:    onDisk(diskState),
 		},
 		{
-			use:    "online DISK",
-			short:  "Bring a disk online",
-			long:   "An offline disk also becomes writable.",
-			change: setDiskState(true),
+			use:     "online DISK",
+			short:   "Bring a disk online",
+			long:    "An offline disk also becomes writable.",
+			example: "online 1 --host sim:vsphere-pvscsi",
+			change:  setDiskState(true),
 		},
 		{
-			use:    "offline DISK",
-			short:  "Take a disk offline",
-			long:   "Its volumes go away with what was not flushed; unmount them first.",
-			change: setDiskState(false),
+			use:     "offline DISK",
+			short:   "Take a disk offline",
+			long:    "Its volumes go away with what was not flushed; unmount them first.",
+			example: "offline 1 --host sim:aws-nitro",
+			change:  setDiskState(false),
+		},
+		{
+			use:     "is-read-only DISK",
+			short:   "Tell whether a disk is read-only",
+			example: "is-read-only 1 --host sim:vsphere-pvscsi",
+			read:    onDisk(isReadOnly),
+		},
+		{
+			use:     "read-only DISK",
+			short:   "Make a disk read-only",
+			long:    "It stays online or offline as it is.",
+			example: "read-only 1 --host sim:aws-nitro",
+			change:  setReadOnly(true),
+		},
+		{
+			use:     "writable DISK",
+			short:   "Make a disk writable",
+			long:    "It stays online or offline as it is; ready makes it usable.",
+			example: "writable 1 --host sim:vsphere-pvscsi",
+			change:  setReadOnly(false),
+		},
+		{
+			use:     "ready DISK",
+			short:   "Bring a disk online and make it writable, whatever it is",
+			long:    "Disks on buses that machines can share often arrive offline and read-only; see\nsan-policy.",
+			example: "ready 1 --host sim:vsphere-pvscsi",
+			change:  onDisk(makeReady),
 		},
 		partitionVerb(),
 		{
-			use:      "rescan",
-			short:    "Look for new and grown disks",
-			harmless: true,
-			change: func(ctx context.Context, h *host, _ []string) (string, error) {
-				_, err := h.disk.Rescan(ctx, &disk.RescanRequest{})
-				return done("rescanned"), err
-			},
+			use:     "rescan",
+			short:   "Look for new and grown disks, and list the identifiers of all",
+			example: "rescan --host sim:aws-nitro",
+			change:  rescan,
 		},
+		findVerb(),
 		waitVerb(),
+		{
+			use:     "san-policy",
+			short:   "Tell which disks stay offline when they arrive for the first time",
+			long:    "offline shared keeps those offline that are on buses which machines can share,\noffline internal the others.",
+			example: "san-policy --host sim:vsphere-pvscsi",
+			read:    sanPolicy,
+		},
 	}
 }
 
@@ -83,14 +123,21 @@ func partitionVerb() verb {
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&overwrite, "overwrite", false, "lose what Windows does not recognise on the disk")
 		},
-		change: func(ctx context.Context, h *host, args []string) (string, error) {
-			number, err := diskNumber(args[0])
-			if err != nil {
-				return "", err
-			}
-			_, err = h.disk.PartitionDisk(ctx, &disk.PartitionDiskRequest{DiskNumber: number, Overwrite: overwrite})
-			return done("disk %d is partitioned", number), err
-		},
+		change: onDisk(func(ctx context.Context, h *host, number uint32) (*table, error) {
+			_, err := h.disk.PartitionDisk(ctx, &disk.PartitionDiskRequest{DiskNumber: number, Overwrite: overwrite})
+			return one(diskObject{Number: number}, "disk %d is partitioned", number), err
+		}),
+	}
+}
+
+// onDisk is a verb whose argument is a disk number.
+func onDisk(run func(ctx context.Context, h *host, number uint32) (*table, error)) func(context.Context, *host, []string) (*table, error) {
+	return func(ctx context.Context, h *host, args []string) (*table, error) {
+		number, err := diskNumber(args[0])
+		if err != nil {
+			return nil, err
+		}
+		return run(ctx, h, number)
 	}
 }
 
@@ -172,11 +219,7 @@ func listDiskLocations(ctx context.Context, h *host, _ []string) (*table, error)
 	return t, nil
 }
 
-func diskStats(ctx context.Context, h *host, args []string) (*table, error) {
-	number, err := diskNumber(args[0])
-	if err != nil {
-		return nil, err
-	}
+func diskStats(ctx context.Context, h *host, number uint32) (*table, error) {
 	resp, err := h.disk.GetDiskStats(ctx, &disk.GetDiskStatsRequest{DiskNumber: number})
 	if err != nil {
 		return nil, err
@@ -187,23 +230,57 @@ func diskStats(ctx context.Context, h *host, args []string) (*table, error) {
 	return t, nil
 }
 
-func diskState(ctx context.Context, h *host, args []string) (*table, error) {
-	number, err := diskNumber(args[0])
-	if err != nil {
-		return nil, err
-	}
+func diskState(ctx context.Context, h *host, number uint32) (*table, error) {
 	resp, err := h.disk.GetDiskState(ctx, &disk.GetDiskStateRequest{DiskNumber: number})
 	state := stateName(resp.IsOnline)
-	return one(kindDisk, diskObject{Number: number, State: state}, state), err
+	return one(diskObject{Number: number, State: state}, "%s", state), err
 }
 
-func setDiskState(online bool) func(context.Context, *host, []string) (string, error) {
-	return func(ctx context.Context, h *host, args []string) (string, error) {
-		number, err := diskNumber(args[0])
-		if err != nil {
-			return "", err
-		}
-		_, err = h.disk.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: online})
-		return done("disk %d is %s", number, stateName(online)), err
+func setDiskState(online bool) func(context.Context, *host, []string) (*table, error) {
+	return onDisk(func(ctx context.Context, h *host, number uint32) (*table, error) {
+		_, err := h.disk.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: online})
+		state := stateName(online)
+		return one(diskObject{Number: number, State: state}, "disk %d is %s", number, state), err
+	})
+}
+
+func isReadOnly(ctx context.Context, h *host, number uint32) (*table, error) {
+	resp, err := h.disk.GetReadOnly(ctx, &disk.GetReadOnlyRequest{DiskNumber: number})
+	return one(diskObject{Number: number, ReadOnly: &resp.IsReadOnly}, "%s", yesNo(resp.IsReadOnly)), err
+}
+
+func setReadOnly(readOnly bool) func(context.Context, *host, []string) (*table, error) {
+	return onDisk(func(ctx context.Context, h *host, number uint32) (*table, error) {
+		_, err := h.disk.SetReadOnly(ctx, &disk.SetReadOnlyRequest{DiskNumber: number, IsReadOnly: readOnly})
+		return one(diskObject{Number: number, ReadOnly: &readOnly}, "disk %d is %s", number, accessName(readOnly)), err
+	})
+}
+
+func makeReady(ctx context.Context, h *host, number uint32) (*table, error) {
+	resp, err := h.disk.EnsureOnlineWritable(ctx, &disk.EnsureOnlineWritableRequest{DiskNumber: number})
+	var was []string
+	if resp.WasOffline {
+		was = append(was, stateName(false))
 	}
+	if resp.WasReadOnly {
+		was = append(was, accessName(true))
+	}
+	before := ""
+	if len(was) > 0 {
+		before = ", and was " + strings.Join(was, " and ")
+	}
+	o := diskObject{Number: number, State: stateName(true), ReadOnly: pointer(false)}
+	return one(o, "disk %d is online and writable%s", number, before), err
+}
+
+func rescan(ctx context.Context, h *host, _ []string) (*table, error) {
+	if _, err := h.disk.Rescan(ctx, &disk.RescanRequest{}); err != nil {
+		return nil, err
+	}
+	return listDiskIDs(ctx, h, nil)
+}
+
+func sanPolicy(ctx context.Context, h *host, _ []string) (*table, error) {
+	policy, err := h.disk.SANPolicy(ctx)
+	return one(machineObject{SANPolicy: policy.String()}, "%s", policy), err
 }

@@ -60,23 +60,23 @@ func section(out *strings.Builder, cmd *cobra.Command) {
 
 // kinds are an object of each kind.
 var kinds = []struct {
-	kind   string
 	about  string
 	object object
 }{
-	{kindDisk, "A disk, by its number.", diskObject{}},
-	{kindVolume, "A volume, by its id.", volumeObject{}},
-	{kindPath, "A path.", pathObject{}},
-	{kindMapping, "A share that is mapped for the whole machine.", mappingObject{}},
-	{kindPortal, "A registered iSCSI target portal.", portalObject{}},
-	{kindTarget, "An iSCSI target.", targetObject{}},
-	{kindService, "A service.", serviceObject{}},
-	{kindMachine, "The machine.", machineObject{}},
+	{"A disk, by its number.", diskObject{}},
+	{"A volume, by its id.", volumeObject{}},
+	{"A path.", pathObject{}},
+	{"A share, or a directory of it; most verbs tell of its mapping for the whole machine.", mappingObject{}},
+	{"An iSCSI target portal.", portalObject{}},
+	{"An iSCSI target.", targetObject{}},
+	{"A service.", serviceObject{}},
+	{"The machine.", machineObject{}},
+	{"What a verb with --dry-run would do.", planObject{}},
 }
 
 const jsonHelp = `# Formats of answers
 
-%sVerbs that only ask take -o:
+%sEvery verb of a group, and tree, takes -o:
 
 | -o | for |
 |---|---|
@@ -95,6 +95,9 @@ document is one object:
 | kind | the kind of its items, and List: DiskList |
 | items | the objects, also if there is only one, or none |
 
+A verb that changes something answers with the object that it changed, as far as
+the change tells; with --dry-run it answers with a Plan.
+
 Within an apiVersion fields are added, never taken away or changed, and so are
 values of those that are in words. Sizes are in bytes. A field is left out where
 the verb does not ask for it, where Windows does not tell it and where it could not
@@ -107,7 +110,7 @@ func formatsPage() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, jsonHelp, generated, apiVersion)
 	for _, k := range kinds {
-		fmt.Fprintf(&out, "\n## %s\n\n%s\n", k.kind, k.about)
+		fmt.Fprintf(&out, "\n## %s\n\n%s\n", k.object.kind(), k.about)
 		fieldTable(&out, reflect.TypeOf(k.object))
 	}
 	return out.String()
@@ -129,12 +132,15 @@ func fieldTable(out *strings.Builder, object reflect.Type) {
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		fmt.Fprintf(out, "| %s | %s | %s |\n", name, jsonType(f.Type), strings.ReplaceAll(f.Tag.Get("doc"), `\`, `\\`))
-		if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct {
-			below = append(below, held{name, f.Type.Elem()})
+		switch inner := f.Type; {
+		case inner.Kind() == reflect.Slice && inner.Elem().Kind() == reflect.Struct:
+			below = append(below, held{"Each of " + name, inner.Elem()})
+		case inner.Kind() == reflect.Pointer && jsonType(inner) == "object":
+			below = append(below, held{name, inner.Elem()})
 		}
 	}
 	for _, b := range below {
-		fmt.Fprintf(out, "\nEach of %s:\n", b.field)
+		fmt.Fprintf(out, "\n%s:\n", b.field)
 		fieldTable(out, b.object)
 	}
 }
@@ -145,6 +151,8 @@ func jsonType(t reflect.Type) string {
 		return jsonType(t.Elem())
 	case reflect.Slice:
 		return "list of " + jsonType(t.Elem())
+	case reflect.Interface:
+		return "object of that kind"
 	case reflect.Struct:
 		if t == reflect.TypeFor[volumeObject]() {
 			return kindVolume

@@ -26,6 +26,7 @@ var exitCodes = []struct {
 	{4, "access denied", []errdefs.Kind{errdefs.PermissionDenied}},
 	{5, "busy, unavailable or timed out", []errdefs.Kind{errdefs.Busy, errdefs.Unavailable, errdefs.DeadlineExceeded}},
 	{6, "not supported", []errdefs.Kind{errdefs.Unsupported}},
+	{130, "interrupted; how things are then is told", []errdefs.Kind{errdefs.Canceled}},
 }
 
 func exitCode(err error) int {
@@ -44,7 +45,7 @@ func exitCode(err error) int {
 func exitHelp() string {
 	var out strings.Builder
 	for _, e := range exitCodes {
-		fmt.Fprintf(&out, "  %d  %s\n", e.code, e.meaning)
+		fmt.Fprintf(&out, "  %-3d  %s\n", e.code, e.meaning)
 	}
 	return strings.TrimSuffix(out.String(), "\n")
 }

@@ -59,7 +59,7 @@ func (s *site) run(args ...string) result {
 		in = *s.person
 	}
 	var out, err strings.Builder
-	a := &app{Streams: Streams{In: strings.NewReader(in), Out: &out, Err: &err, Terminal: s.person != nil}, open: s.open}
+	a := newApp(Streams{In: strings.NewReader(in), Out: &out, Err: &err, Terminal: s.person != nil}, s.open)
 	code := a.run(context.Background(), args)
 	return result{out.String(), err.String(), code}
 }

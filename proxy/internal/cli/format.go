@@ -10,12 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 )
 
-// format is how the answer of a reading verb is written.
+// format is how the answer of a verb is written.
 type format string
 
 // The formats.
@@ -44,7 +43,7 @@ func (f *format) Set(text string) error {
 	return nil
 }
 
-// output is what the flags of reading verbs say.
+// output is what the flags of a verb say of its answer.
 type output struct {
 	format    format
 	noHeaders bool
@@ -56,12 +55,8 @@ func (o *output) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.noHeaders, "no-headers", false, "write tables without their header")
 }
 
-func completeFormats(cmd *cobra.Command) {
-	err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) // output.flags has made the flag
-	}
-}
+// forPeople reports whether a person reads the answer.
+func (o output) forPeople() bool { return o.format == formatTable || o.format == formatWide }
 
 // apiVersion is that of the documents; fields are added to it, never taken away
 // or changed (docs/json.md).

@@ -18,7 +18,7 @@ import (
 // Each verb that only asks answers in each format, and the same in each.
 func TestFormats(t *testing.T) {
 	for _, test := range methods {
-		if test.changed != "" || test.method == "disk.Rescan" || test.method == "volume.WriteVolumeCache" {
+		if test.changed != "" {
 			continue
 		}
 		t.Run(test.method, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestFormats(t *testing.T) {
 				t.Errorf("names %q of %d items", names, len(items))
 			}
 			table, bare := as(), as("--no-headers")
-			if strings.Count(bare, "\n") != len(items) {
+			if strings.Count(bare, "\n") != len(items) && !test.facts {
 				t.Errorf("%d items, without header\n%s", len(items), bare)
 			}
 			if wide := as("-o", "wide"); len(wide) < len(table) {
@@ -114,7 +114,7 @@ func TestDryRun(t *testing.T) {
 		}
 	}()
 	for _, test := range methods {
-		if test.changed == "" {
+		if test.changed == "" && !test.harmless {
 			continue
 		}
 		t.Run(test.method, func(t *testing.T) {

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,10 +32,14 @@ import (
 type host struct {
 	disk       diskGroup
 	volume     volumeGroup
-	filesystem filesystem.Interface
+	filesystem filesystemGroup
 	smb        smbGroup
 	iscsi      iscsi.Interface
 	system     system.Interface
+
+	// serviceStatus tells how far a service is on its way to run or to stop, which
+	// the group does not; nil on hosts that cannot.
+	serviceStatus func(ctx context.Context, name string) (systemapi.ServiceStatus, error)
 
 	// sim is the node behind it, nil for a real host.
 	sim *simulation
@@ -150,6 +155,6 @@ func newHost(on hostAPIs) (*host, error) {
 	m, smbErr := smb.New(on.smb, f)
 	i, iscsiErr := iscsi.New(on.iscsi)
 	s, systemErr := system.New(on.system)
-	return &host{disk: d, volume: v, filesystem: f, smb: m, iscsi: i, system: s},
+	return &host{disk: d, volume: v, filesystem: f, smb: m, iscsi: i, system: s, serviceStatus: on.system.ServiceStatus},
 		errors.Join(diskErr, volumeErr, filesErr, smbErr, iscsiErr, systemErr)
 }

@@ -25,7 +25,7 @@ input, and never taken as an argument; one line break at its end is dropped.`
 
 func (a *app) iscsiCommand() *cobra.Command {
 	group := a.group("iscsi", "iSCSI: target portals, logins and their disks", iscsiVerbs())
-	portals := a.group("portal", "Target portals: add, list, remove, discover", nil)
+	portals := a.group("portal", "Target portals: add, list, remove, discover", nil, "portals")
 	for _, v := range portalVerbs() {
 		portals.AddCommand(a.command("iscsi portal", v))
 	}
@@ -37,17 +37,20 @@ func portalVerbs() []verb {
 	return []verb{
 		{
 			use:     "add PORTAL",
+			aliases: []string{"create"},
 			short:   "Register a target portal and ask it for its targets",
 			long:    "A portal that is registered is asked again.\n" + portalSpellings,
 			example: "add 10.0.0.10 --yes",
-			change: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, _ []string) (string, error) {
+			change: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, _ []string) (*table, error) {
 				_, err := h.iscsi.AddTargetPortal(ctx, &iscsi.AddTargetPortalRequest{TargetPortal: p})
-				return done("%s is registered", p), err
+				return one(portal(p), "%s is registered", p), err
 			}),
 		},
 		{
-			use:   "list",
-			short: "List the registered target portals",
+			use:     "list",
+			aliases: []string{"get", "ls"},
+			short:   "List the registered target portals",
+			example: "list -o yaml",
 			read: func(ctx context.Context, h *host, _ []string) (*table, error) {
 				resp, err := h.iscsi.ListTargetPortals(ctx, &iscsi.ListTargetPortalsRequest{})
 				if err != nil {
@@ -55,24 +58,27 @@ func portalVerbs() []verb {
 				}
 				t := &table{kind: kindPortal, header: []string{"ADDRESS", "PORT"}}
 				for _, p := range resp.TargetPortals {
-					t.add(portalObject{p.TargetAddress, p.TargetPort, p.String()}, word(p.TargetAddress), strconv.FormatUint(uint64(p.TargetPort), 10))
+					t.add(portal(p), word(p.TargetAddress), strconv.FormatUint(uint64(p.TargetPort), 10))
 				}
 				return t, nil
 			},
 		},
 		{
-			use:   "remove PORTAL",
-			short: "Forget a target portal",
-			long:  "Its sessions stay. A portal that is not registered is an error.\n" + portalSpellings,
-			change: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, _ []string) (string, error) {
+			use:     "remove PORTAL",
+			aliases: []string{"delete", "rm"},
+			short:   "Forget a target portal",
+			long:    "Its sessions stay. A portal that is not registered is an error.\n" + portalSpellings,
+			example: "remove 10.0.0.10 --yes",
+			change: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, _ []string) (*table, error) {
 				_, err := h.iscsi.RemoveTargetPortal(ctx, &iscsi.RemoveTargetPortalRequest{TargetPortal: p})
-				return done("%s is not registered", p), err
+				return one(portal(p), "%s is not registered", p), err
 			}),
 		},
 		{
-			use:   "discover PORTAL",
-			short: "List the targets that a registered portal offered when it was last asked",
-			long:  portalSpellings,
+			use:     "discover PORTAL",
+			short:   "List the targets that a registered portal offered when it was last asked",
+			long:    portalSpellings,
+			example: "discover 10.0.0.10",
 			read: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, _ []string) (*table, error) {
 				resp, err := h.iscsi.DiscoverTargetPortal(ctx, &iscsi.DiscoverTargetPortalRequest{TargetPortal: p})
 				t := &table{kind: kindTarget}
@@ -89,18 +95,21 @@ func iscsiVerbs() []verb {
 	return []verb{
 		connectVerb(),
 		{
-			use:   "disconnect PORTAL IQN",
-			short: "Log out of a target",
-			long:  "Unmount its volumes and take its disks offline first. A target that is not\nconnected through the portal is no error.\n" + portalSpellings,
-			change: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, args []string) (string, error) {
+			use:     "disconnect PORTAL IQN",
+			aliases: []string{"logout"},
+			short:   "Log out of a target",
+			example: "disconnect 10.0.0.10 iqn.2020-01.example.san:data --yes",
+			long:    "Unmount its volumes and take its disks offline first. A target that is not\nconnected through the portal is no error.\n" + portalSpellings,
+			change: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, args []string) (*table, error) {
 				_, err := h.iscsi.DisconnectTarget(ctx, &iscsi.DisconnectTargetRequest{TargetPortal: p, IQN: args[0]})
-				return done("%s is not connected through %s", args[0], p), err
+				return one(targetObject{IQN: args[0]}, "%s is not connected through %s", args[0], p), err
 			}),
 		},
 		{
-			use:   "disks PORTAL IQN",
-			short: "List the numbers of the disks of a connected target",
-			long:  "It waits for the first disk. A target that is not connected has none.\n" + portalSpellings,
+			use:     "disks PORTAL IQN",
+			short:   "List the numbers of the disks of a connected target",
+			example: "disks 10.0.0.10 iqn.2020-01.example.san:data",
+			long:    "It waits for the first disk. A target that is not connected has none.\n" + portalSpellings,
 			read: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, args []string) (*table, error) {
 				resp, err := h.iscsi.GetTargetDisks(ctx, &iscsi.GetTargetDisksRequest{TargetPortal: p, IQN: args[0]})
 				if err != nil {
@@ -119,8 +128,9 @@ func connectVerb() verb {
 		mutual           bool
 	)
 	return verb{
-		use:   "connect PORTAL IQN",
-		short: "Log in to a target that a registered portal offers",
+		use:     "connect PORTAL IQN",
+		aliases: []string{"login"},
+		short:   "Log in to a target that a registered portal offers",
 		long: `Without --secret-file it is a login without CHAP. A target that is connected
 through the portal stays so, whatever the secret. The session ends with the next
 restart.
@@ -131,14 +141,14 @@ restart.
 			f.StringVar(&secretFile, "secret-file", "", `file with the target's CHAP secret; "-" is standard input`)
 			f.BoolVar(&mutual, "mutual", false, "let the target prove itself too, with the secret of mutual-chap")
 		},
-		change: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, args []string) (string, error) {
+		change: onPortal(func(ctx context.Context, h *host, p *iscsi.TargetPortal, args []string) (*table, error) {
 			req := &iscsi.ConnectTargetRequest{TargetPortal: p, IQN: args[0], AuthType: authType(secretFile, mutual), ChapUsername: user}
 			var err error
 			if req.ChapSecret, err = h.password("--secret-file", secretFile); err != nil {
-				return "", err
+				return nil, err
 			}
 			_, err = h.iscsi.ConnectTarget(ctx, req)
-			return done("%s is connected through %s", args[0], p), err
+			return one(targetObject{IQN: args[0]}, "%s is connected through %s", args[0], p), err
 		}),
 	}
 }
@@ -163,26 +173,30 @@ func mutualVerb() verb {
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&secretFile, "secret-file", "", `file with the secret; "-" is standard input`)
 		},
-		change: func(ctx context.Context, h *host, _ []string) (string, error) {
+		change: func(ctx context.Context, h *host, _ []string) (*table, error) {
 			secret, err := h.password("--secret-file", secretFile)
 			if err != nil {
-				return "", err
+				return nil, err
 			}
 			_, err = h.iscsi.SetMutualChapSecret(ctx, &iscsi.SetMutualChapSecretRequest{MutualChapSecret: secret})
-			return done("the secret is set"), err
+			return one(machineObject{}, "the secret is set"), err
 		},
 	}
 }
 
 // onPortal reads a portal before the other arguments.
-func onPortal[A any](run func(ctx context.Context, h *host, p *iscsi.TargetPortal, args []string) (A, error)) func(context.Context, *host, []string) (A, error) {
-	return func(ctx context.Context, h *host, args []string) (answer A, err error) {
+func onPortal(run func(ctx context.Context, h *host, p *iscsi.TargetPortal, args []string) (*table, error)) func(context.Context, *host, []string) (*table, error) {
+	return func(ctx context.Context, h *host, args []string) (*table, error) {
 		p, err := parsePortal(args[0])
 		if err != nil {
-			return answer, err
+			return nil, err
 		}
 		return run(ctx, h, p, args[1:])
 	}
+}
+
+func portal(p *iscsi.TargetPortal) portalObject {
+	return portalObject{p.TargetAddress, p.TargetPort, p.String()}
 }
 
 // parsePortal reads an address with or without a port. What the address is, the

@@ -2,11 +2,15 @@
 
 package cli
 
-import "strconv"
+import (
+	"cmp"
+	"strconv"
+)
 
 // The objects of the documents that -o json and -o yaml write. docs/json.md is
-// generated from their fields, whose doc tags it shows. A field is left out where the verb does not ask
-// for it, where Windows does not tell it and where it could not be read.
+// generated from their fields, whose doc tags it shows. A field is left out where
+// the verb does not ask for it, where Windows does not tell it and where it could
+// not be read.
 
 // Kinds of objects.
 const (
@@ -18,6 +22,7 @@ const (
 	kindTarget  = "Target"
 	kindService = "Service"
 	kindMachine = "Machine"
+	kindPlan    = "Plan"
 )
 
 type diskObject struct {
@@ -46,6 +51,8 @@ type diskObject struct {
 	Partitions    []partitionObject `json:"partitions,omitempty" doc:"its partitions, by offset"`
 	Problems      []string          `json:"problems,omitempty" doc:"what is wrong, in words for people"`
 }
+
+func (diskObject) kind() string { return kindDisk }
 
 func (d diskObject) name() string { return strconv.FormatUint(uint64(d.Number), 10) }
 
@@ -78,10 +85,20 @@ type volumeObject struct {
 	UsedBytes      int64         `json:"usedBytes,omitempty" doc:"used space"`
 	AvailableBytes int64         `json:"availableBytes,omitempty" doc:"what the caller may still write, within its quota"`
 	Mounts         []mountObject `json:"mounts,omitempty" doc:"drives and folders that the mount manager has for it"`
+	Resized        *resizeObject `json:"resized,omitempty" doc:"what became of it"`
 	Problems       []string      `json:"problems,omitempty" doc:"what is wrong, in words for people"`
 }
 
+func (volumeObject) kind() string { return kindVolume }
+
 func (v volumeObject) name() string { return v.ID }
+
+type resizeObject struct {
+	Grew         bool  `json:"grew" doc:"whether it is larger than before"`
+	OldBytes     int64 `json:"oldBytes" doc:"size of its partition before"`
+	NewBytes     int64 `json:"newBytes" doc:"size of its partition now"`
+	LargestBytes int64 `json:"largestBytes" doc:"what the disk allows"`
+}
 
 type mountObject struct {
 	Path  string `json:"path" doc:"drive root or folder"`
@@ -89,21 +106,30 @@ type mountObject struct {
 }
 
 type pathObject struct {
-	Path   string `json:"path" doc:"as it was given"`
-	Exists *bool  `json:"exists,omitempty" doc:"whether something is there"`
-	Valid  *bool  `json:"valid,omitempty" doc:"whether Windows finds it"`
-	Link   *bool  `json:"link,omitempty" doc:"whether a live link or mount folder is there"`
+	Path     string `json:"path" doc:"as it was given"`
+	Exists   *bool  `json:"exists,omitempty" doc:"whether something is there"`
+	Valid    *bool  `json:"valid,omitempty" doc:"whether Windows finds it"`
+	Link     *bool  `json:"link,omitempty" doc:"whether a live link or mount folder is there"`
+	State    string `json:"linkState,omitempty" doc:"not a link, live or dangling"`
+	LinkKind string `json:"linkKind,omitempty" doc:"none, symbolic link, junction or mount point"`
+	Target   string `json:"target,omitempty" doc:"what the link says"`
+	Final    string `json:"finalTarget,omitempty" doc:"where the whole chain of links ends, or ended"`
 }
+
+func (pathObject) kind() string { return kindPath }
 
 func (p pathObject) name() string { return p.Path }
 
 type mappingObject struct {
 	Share     string `json:"share" doc:"\\\\host\\share"`
 	Drive     string `json:"drive,omitempty" doc:"drive that stands for it"`
-	Status    string `json:"status" doc:"in Windows' words"`
-	Encrypted bool   `json:"encrypted" doc:"whether it requires encryption"`
-	Signed    bool   `json:"signed" doc:"whether it requires signing"`
+	Status    string `json:"status,omitempty" doc:"in Windows' words"`
+	Encrypted *bool  `json:"encrypted,omitempty" doc:"whether it requires encryption"`
+	Signed    *bool  `json:"signed,omitempty" doc:"whether it requires signing"`
+	Link      string `json:"link,omitempty" doc:"path that leads to it"`
 }
+
+func (mappingObject) kind() string { return kindMapping }
 
 func (m mappingObject) name() string { return m.Share }
 
@@ -113,6 +139,8 @@ type portalObject struct {
 	text    string
 }
 
+func (portalObject) kind() string { return kindPortal }
+
 func (p portalObject) name() string { return p.text }
 
 type targetObject struct {
@@ -120,20 +148,38 @@ type targetObject struct {
 	Disks []string `json:"disks,omitempty" doc:"numbers of its disks"`
 }
 
+func (targetObject) kind() string { return kindTarget }
+
 func (t targetObject) name() string { return t.IQN }
 
 type serviceObject struct {
 	Name        string `json:"name" doc:"key name, as it was given"`
 	DisplayName string `json:"displayName,omitempty" doc:"name for people"`
-	State       string `json:"state" doc:"Running, Stopped ..."`
-	Start       string `json:"start" doc:"Automatic, Manual, Disabled ..."`
-	Delayed     bool   `json:"delayed" doc:"whether an automatic start is a late one"`
+	State       string `json:"state,omitempty" doc:"Running, Stopped ..."`
+	Start       string `json:"start,omitempty" doc:"Automatic, Manual, Disabled ..."`
+	Delayed     *bool  `json:"delayed,omitempty" doc:"whether an automatic start is a late one"`
 }
+
+func (serviceObject) kind() string { return kindService }
 
 func (s serviceObject) name() string { return s.Name }
 
 type machineObject struct {
-	Serial string `json:"serial" doc:"serial number, as the firmware gives it"`
+	Serial    string `json:"serial,omitempty" doc:"serial number, as the firmware gives it"`
+	SANPolicy string `json:"sanPolicy,omitempty" doc:"which new disks stay offline: online all, offline shared, offline all or offline internal"`
 }
 
-func (m machineObject) name() string { return m.Serial }
+func (machineObject) kind() string { return kindMachine }
+
+func (m machineObject) name() string { return cmp.Or(m.Serial, "machine") }
+
+// planObject is a change that --dry-run tells of.
+type planObject struct {
+	Change string `json:"change" doc:"what would be done, in words"`
+	Kind   string `json:"kind" doc:"kind of the object that it is done to"`
+	Object object `json:"object" doc:"that object, as it is now"`
+}
+
+func (planObject) kind() string { return kindPlan }
+
+func (p planObject) name() string { return p.Object.name() }

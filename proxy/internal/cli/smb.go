@@ -29,18 +29,21 @@ func smbVerbs() []verb {
 		mapVerb(),
 		{
 			use:     "unmap REMOTE",
+			aliases: []string{"delete", "rm"},
 			short:   `Remove the mapping of a share, \\host\share`,
 			long:    "What is open through it is closed, links to it stay. A share that is not\nmapped is no error.",
 			example: `unmap \\files\data --yes`,
-			change: func(ctx context.Context, h *host, args []string) (string, error) {
+			change: func(ctx context.Context, h *host, args []string) (*table, error) {
 				_, err := h.smb.RemoveSMBGlobalMapping(ctx, &smb.RemoveSMBGlobalMappingRequest{RemotePath: args[0]})
-				return done("%s is not mapped", args[0]), err
+				return one(mappingObject{Share: args[0]}, "%s is not mapped", args[0]), err
 			},
 		},
 		{
-			use:   "list",
-			short: "List the shares that are mapped for the whole machine",
-			long:  "Where there are hundreds this takes minutes.",
+			use:     "list",
+			aliases: []string{"get", "ls"},
+			short:   "List the shares that are mapped for the whole machine",
+			long:    "Where there are hundreds this takes minutes.",
+			example: "list --host sim:aws-nitro",
 			read: func(ctx context.Context, h *host, _ []string) (*table, error) {
 				resp, err := h.smb.ListMappings(ctx, &smb.ListMappingsRequest{})
 				if err != nil {
@@ -50,7 +53,17 @@ func smbVerbs() []verb {
 			},
 		},
 		{
-			use:     "show REMOTE|LINK",
+			use:     "of PATH",
+			short:   "Share that a link leads to",
+			example: `of C:\var\lib\kubelet\plugins\smb\globalmount`,
+			read: func(ctx context.Context, h *host, args []string) (*table, error) {
+				o, err := linkedShare(ctx, h, args[0])
+				return one(o, "%s", o.Share), err
+			},
+		},
+		{
+			use:     "show REMOTE|PATH",
+			aliases: []string{"describe"},
 			short:   "Show the mapping of a share, or of the share that a link leads to",
 			example: `show C:\var\lib\kubelet\plugins\smb\globalmount`,
 			read:    showMapping,
@@ -61,11 +74,11 @@ func smbVerbs() []verb {
 func showMapping(ctx context.Context, h *host, args []string) (*table, error) {
 	remote := args[0]
 	if !strings.HasPrefix(strings.ReplaceAll(remote, "/", `\`), `\\`) {
-		link, err := h.smb.LinkedShare(ctx, &smb.LinkedShareRequest{LocalPath: remote})
+		link, err := linkedShare(ctx, h, remote)
 		if err != nil {
 			return nil, err
 		}
-		remote = link.RemotePath
+		remote = link.Share
 	}
 	resp, err := h.smb.GetMapping(ctx, &smb.GetMappingRequest{RemotePath: remote})
 	if err != nil {
@@ -74,14 +87,24 @@ func showMapping(ctx context.Context, h *host, args []string) (*table, error) {
 	return mappingTable(resp.Mapping), nil
 }
 
+// linkedShare is the directory of a share that a link leads to.
+func linkedShare(ctx context.Context, h *host, path string) (mappingObject, error) {
+	resp, err := h.smb.LinkedShare(ctx, &smb.LinkedShareRequest{LocalPath: path})
+	return mappingObject{Share: resp.RemotePath, Link: path}, err
+}
+
 func mappingTable(mappings ...smb.Mapping) *table {
 	t := &table{kind: kindMapping, header: []string{"SHARE", "DRIVE", "STATE", "ENCRYPTED", "SIGNED"}}
 	for _, m := range mappings {
-		signed := m.Privacy || m.Integrity
-		t.add(mappingObject{m.RemotePath, m.Drive, m.Status.String(), m.Privacy, signed},
-			word(m.RemotePath), word(m.Drive), word(m.Status.String()), yesNo(m.Privacy), yesNo(signed))
+		o := mapped(m)
+		t.add(o, word(o.Share), word(o.Drive), word(o.Status), yesNo(*o.Encrypted), yesNo(*o.Signed))
 	}
 	return t
+}
+
+func mapped(m smb.Mapping) mappingObject {
+	signed := m.Privacy || m.Integrity
+	return mappingObject{Share: m.RemotePath, Drive: m.Drive, Status: m.Status.String(), Encrypted: &m.Privacy, Signed: &signed}
 }
 
 func mapVerb() verb {
@@ -90,8 +113,9 @@ func mapVerb() verb {
 		passwordFile string
 	)
 	return verb{
-		use:   "map REMOTE",
-		short: `Map a share, \\host\share or a directory below it, for the whole machine`,
+		use:     "map REMOTE",
+		aliases: []string{"create"},
+		short:   `Map a share, \\host\share or a directory below it, for the whole machine`,
 		long: `The password is read from a file, or with "-" from standard input, and never
 taken as an argument; one line break at its end is dropped. Without a user it is
 the account that csi-proxy runs as. A mapping that is there is used if it works
@@ -107,15 +131,15 @@ and the server lets the user in; one that does not work is made anew.`,
 			f.BoolVar(&req.RequireIntegrity, "require-integrity", false, "require signing")
 			f.BoolVar(&req.ReuseUnverified, "reuse-unverified", false, "use a mapping that is there whoever made it")
 		},
-		change: func(ctx context.Context, h *host, args []string) (string, error) {
+		change: func(ctx context.Context, h *host, args []string) (*table, error) {
 			asked := req
 			asked.RemotePath = args[0]
 			var err error
 			if asked.Password, err = h.password("--password-file", passwordFile); err != nil {
-				return "", err
+				return nil, err
 			}
 			_, err = h.smb.NewSMBGlobalMapping(ctx, &asked)
-			return done("%s is mapped", args[0]), err
+			return one(mappingObject{Share: args[0], Link: asked.LocalPath}, "%s is mapped", args[0]), err
 		},
 	}
 }

@@ -9,20 +9,24 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
+	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 )
 
 func (a *app) treeCommand() *cobra.Command {
 	return a.command("", verb{
-		use:   "tree",
-		short: "Draw the disks with their partitions, volumes and mount paths",
-		long: `What is wrong is marked with !: a disk that is offline or read-only, a volume
-without file system, with a foreign or damaged one or one to be checked, a path of
-the mount manager where the volume is not mounted any more.`,
+		use:     "tree",
+		aliases: []string{"overview"},
+		short:   "Draw the disks with their partitions, volumes and mount paths",
+		long: `What is wrong is marked with !: a disk that does not answer, is offline or
+read-only, a volume without file system, with a foreign or damaged one or one to be
+checked, a path of the mount manager where the volume is not mounted any more.
+
+It fits 100 columns; -o wide cuts nothing.`,
 		example: "tree --host sim:azure-scsi",
 		read:    readTree,
 	})
@@ -33,46 +37,34 @@ func readTree(ctx context.Context, h *host, _ []string) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{kind: kindDisk}
+	t := &table{kind: kindDisk, width: treeWidth}
 	root := &branch{}
 	for _, d := range disks {
-		o, err := diskInFull(ctx, h, d.Number)
-		if errors.Is(err, errdefs.ErrNotFound) {
-			continue // gone since it was listed, or it does not tell its number
+		if d.Number == diskapi.NoNumber {
+			root.below = append(root.below, silentBranch(d))
+			continue
 		}
-		if err != nil {
+		o, err := diskInFull(ctx, h, d.Number)
+		switch {
+		case errors.Is(err, errdefs.ErrNotFound):
+			continue // gone since it was listed
+		case ctx.Err() != nil:
 			return nil, err
+		case err != nil:
+			o = described(d)
+			o.Problems = append(o.Problems, problem(err))
 		}
 		t.items = append(t.items, o)
 		root.below = append(root.below, diskBranch(o))
 	}
-	for line := range strings.Lines(root.draw("")) {
-		t.rows = append(t.rows, []string{strings.TrimSuffix(line, "\n")})
-	}
+	t.draw(root.draw(""))
 	return t, nil
 }
 
-// draw draws the disk or volume that a change is about.
-func draw(ctx context.Context, h *host, about subject) (string, error) {
-	root := &branch{}
-	switch {
-	case about.disk != nil:
-		o, err := diskInFull(ctx, h, *about.disk)
-		if err != nil {
-			return "", err
-		}
-		root.below = append(root.below, diskBranch(o))
-	case about.volume != "":
-		d, err := h.volume.DescribeVolume(ctx, about.volume)
-		switch {
-		case about.mayBeGone && errors.Is(err, errdefs.ErrNotFound):
-			return "", nil
-		case err != nil:
-			return "", err
-		}
-		root.below = append(root.below, volumeBranch(describedVolume(d)))
-	}
-	return root.draw(""), nil
+// silentBranch is a disk that does not tell its number, by which it would be an
+// item of a document.
+func silentBranch(d disk.Description) *branch {
+	return &branch{words: []string{"disk " + unknown, d.Path}, wrong: []string{"does not answer: " + problem(d.Err)}}
 }
 
 // diskInFull is a disk with its partitions and volumes.
@@ -131,8 +123,14 @@ func (b *branch) say(words ...string) {
 	}
 }
 
-// treeWidth is what fits a terminal; problems longer than a line are cut, their
-// full text is in -o json.
+// leaf is a branch with nothing below it.
+func leaf(words ...string) *branch {
+	b := &branch{}
+	b.say(words...)
+	return b
+}
+
+// treeWidth is what fits a terminal.
 const treeWidth = 100
 
 // draw draws what is below a branch, behind an indent.
@@ -143,29 +141,22 @@ func (b *branch) draw(indent string) string {
 		if i == len(b.below)-1 {
 			fork, next = "└─ ", "   "
 		}
-		out.WriteString(cut(indent+fork+strings.Join(child.words, "  ")) + "\n")
+		out.WriteString(indent + fork + strings.Join(child.words, "  ") + "\n")
 		bar := "   "
 		if len(child.below) > 0 {
 			bar = "│  "
 		}
 		for _, wrong := range child.wrong {
-			out.WriteString(cut(indent+next+bar+"! "+wrong) + "\n")
+			out.WriteString(indent + next + bar + "! " + wrong + "\n")
 		}
 		out.WriteString(child.draw(indent + next))
 	}
 	return out.String()
 }
 
-func cut(line string) string {
-	if utf8.RuneCountInString(line) <= treeWidth {
-		return line
-	}
-	return string([]rune(line)[:treeWidth-3]) + "..."
-}
-
 func diskBranch(o diskObject) *branch {
 	b := &branch{}
-	b.say(fmt.Sprintf("disk %d", o.Number), sizeWord(o.SizeBytes), o.Bus, o.Product, serialWord(o), styleWord(o.Style))
+	b.say(fmt.Sprintf("disk %d", o.Number), sizeWord(o.SizeBytes), o.Style, o.Bus, o.Product, serialWord(o))
 	switch {
 	case o.State == "":
 		b.wrong = append(b.wrong, "state unknown")
@@ -200,13 +191,6 @@ func serialWord(o diskObject) string {
 		return "page 83 " + strings.TrimSpace(o.Page83)
 	}
 	return ""
-}
-
-func styleWord(style string) string {
-	if style == "RAW" {
-		return "no partition table"
-	}
-	return style
 }
 
 func partitionBranch(p partitionObject) *branch {

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -16,18 +15,17 @@ import (
 // verb is one thing to ask of a host, or to change on it.
 type verb struct {
 	use     string // the verb and its arguments, all needed: "mount VOLUME PATH"
+	aliases []string
 	short   string
 	long    string // what short does not say
-	example string // without the program's name
+	example string // without the program's name and the group's
 	flags   func(*pflag.FlagSet)
+	values  map[string][]string // what flags may be, for completion
 
-	// One of these. What change says is of one line.
-	read   func(ctx context.Context, h *host, args []string) (*table, error)
-	change func(ctx context.Context, h *host, args []string) (string, error)
-	// harmless: the change takes away nothing that is anybody's.
-	harmless bool
-	// complete lists what an argument may be, by its place.
-	complete func(place int) []string
+	// One of these. What a change answers for people is one line.
+	read, change func(ctx context.Context, h *host, args []string) (*table, error)
+	// standing says in a few words how far a reading verb is that waits.
+	standing func(ctx context.Context, h *host) string
 }
 
 // group is the command over the verbs of a group.
@@ -41,43 +39,43 @@ func (a *app) group(name, short string, verbs []verb, aliases ...string) *cobra.
 
 func (a *app) command(group string, v verb) *cobra.Command {
 	_, names, _ := strings.Cut(v.use, " ")
-	var how doing
+	how := doing{of: strings.TrimSpace(group + " " + v.name())}
 	cmd := &cobra.Command{
-		Use:   v.use,
-		Short: v.short,
-		Long:  strings.TrimSpace(v.short + ".\n\n" + v.long),
-		Args:  arguments(names),
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.runVerb(cmd, v, args, how) },
+		Use:     v.use,
+		Aliases: v.aliases,
+		Short:   v.short,
+		Long:    strings.TrimSpace(v.short + ".\n\n" + v.long),
+		Example: "  csi-proxy " + strings.TrimSpace(group+" "+v.example),
+		Args:    arguments(names),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.runVerb(cmd, v, args, how) },
 
-		ValidArgsFunction: v.completion,
-	}
-	if v.example != "" {
-		cmd.Example = "  " + strings.Join(strings.Fields("csi-proxy "+group), " ") + " " + v.example
+		ValidArgsFunction: a.completeArguments(strings.Fields(names)),
 	}
 	if v.flags != nil {
 		v.flags(cmd.Flags())
 	}
-	switch {
-	case v.read != nil:
-		how.output.flags(cmd.Flags())
-		completeFormats(cmd)
-	case !v.harmless:
+	how.output.flags(cmd.Flags())
+	completeFlag(cmd, "output", formats...)
+	for flag, values := range v.values {
+		completeFlag(cmd, flag, values...)
+	}
+	if v.change != nil {
 		cmd.Flags().BoolVar(&how.dryRun, "dry-run", false, "only tell what would be changed, and not whether it would succeed")
 	}
 	return cmd
 }
 
-// doing is what the flags say of how a verb is run.
-type doing struct {
-	output output
-	dryRun bool
+// name is the verb without its arguments.
+func (v verb) name() string {
+	name, _, _ := strings.Cut(v.use, " ")
+	return name
 }
 
-func (v verb) completion(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if v.complete == nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return v.complete(len(args)), cobra.ShellCompDirectiveNoFileComp
+// doing is how a verb is run.
+type doing struct {
+	of     string // the command without the program's name
+	output output
+	dryRun bool
 }
 
 // arguments wants one argument for each of the names in a usage line.
@@ -94,46 +92,6 @@ func arguments(names string) cobra.PositionalArgs {
 	}
 }
 
-// runVerb opens the host, runs the verb and writes its answer.
-func (a *app) runVerb(cmd *cobra.Command, v verb, args []string, how doing) error {
-	ctx, cancel := a.context(cmd)
-	defer cancel()
-	h, err := a.open(a.host)
-	if err != nil {
-		return err
-	}
-	h.warn, h.in = a.warn, a.In
-	switch {
-	case how.dryRun:
-		h = askBefore(h, a.plan(h))
-	case h.sim == nil:
-		h = askBefore(h, a.confirm)
-	}
-	if v.read != nil {
-		return a.answer(ctx, h, v, args, how.output)
-	}
-	said, err := v.change(ctx, h, args)
-	if h.sim != nil {
-		a.showChanges(h.sim.changes())
-	}
-	switch {
-	case errors.Is(err, errPlanned):
-		return nil
-	case err != nil:
-		return err
-	}
-	_, err = io.WriteString(a.Out, said)
-	return err
-}
-
-func (a *app) answer(ctx context.Context, h *host, v verb, args []string, as output) error {
-	t, err := v.read(ctx, h, args)
-	if err != nil {
-		return err
-	}
-	return as.write(a.Out, t)
-}
-
 // warn tells of an error that does not end the command.
 func (a *app) warn(err error) { a.note(fmt.Sprintf("warning: %v\n", err)) }
 
@@ -145,7 +103,7 @@ func (a *app) showChanges(changes string) {
 
 // note writes to standard error, behind which there is nowhere to tell that it
 // cannot be written to.
-func (a *app) note(text string) { _, _ = io.WriteString(a.Err, text) }
+func (a *app) note(text string) { _, _ = io.WriteString(a.foot, text) }
 
 func indent(lines string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(lines, "\n"), "\n", "\n  ") + "\n"

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/kubernetes-csi/csi-proxy/proxy/v2/internal/golden"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
@@ -21,19 +23,32 @@ import (
 
 // Each method of the groups has a verb that does what the method does.
 var methods = []struct {
-	method  string
-	before  [][]string // commands that make the verb possible
-	args    []string
-	answer  string // a part of the answer
-	changed string // a part of what changed; "" is nothing
+	method   string
+	before   [][]string // commands that make the verb possible
+	args     []string
+	answer   string // a part of the answer
+	changed  string // a part of what changed; "" is nothing
+	harmless bool   // a change that the node does not show
+	facts    bool   // each line of the answer is a fact of one object
 }{
 	{method: "disk.GetDiskState", args: []string{"disk", "state", "2"}, answer: "offline\n"},
 	{method: "disk.GetDiskStats", args: []string{"disk", "stats", "1"}, answer: "10737418240 (10.0GiB)"},
 	{method: "disk.ListDiskIDs", args: []string{"disk", "ids"}, answer: `1     "  BLANK 1  "  "Maker  blank-1"`},
 	{method: "disk.ListDiskLocations", args: []string{"disk", "locations"}, answer: "1     1        -    2       3\n"},
 	{method: "disk.PartitionDisk", args: []string{"disk", "partition", "1"}, answer: "disk 1 is partitioned\n", changed: "disk blank partition 2: basic data"},
-	{method: "disk.Rescan", args: []string{"disk", "rescan"}, answer: "rescanned\n"},
+	{method: "disk.Rescan", args: []string{"disk", "rescan"}, answer: "1     \"  BLANK 1  \"", harmless: true},
 	{method: "disk.SetDiskState", args: []string{"disk", "online", "2"}, answer: "disk 2 is online\n", changed: "~ disk offline state"},
+	{method: "disk.DescribeDisk", args: []string{"disk", "describe", "0"}, answer: "needed by Windows  ", facts: true},
+	{
+		method: "disk.EnsureOnlineWritable", args: []string{"disk", "ready", "2"},
+		answer: "disk 2 is online and writable, and was offline and read-only\n", changed: "~ disk offline state",
+	},
+	{method: "disk.FindDisk", args: []string{"disk", "find", "serial", "BLANK 1"}, answer: "\n1     online  10.0GiB"},
+	{method: "disk.GetReadOnly", args: []string{"disk", "is-read-only", "2"}, answer: "yes\n"},
+	{method: "disk.ListDisks", args: []string{"disk", "list"}, answer: "\n2     offline  10.0GiB"},
+	{method: "disk.SANPolicy", args: []string{"disk", "san-policy"}, answer: "online all\n"},
+	{method: "disk.SetReadOnly", args: []string{"disk", "read-only", "1"}, answer: "disk 1 is read-only\n", changed: "~ disk blank state"},
+	{method: "disk.WaitForDisk", args: []string{"disk", "wait", "serial", "BLANK 1"}, answer: "\n1     online  10.0GiB"},
 
 	{method: "volume.FormatVolume", args: []string{"volume", "format", volRAW}, answer: volRAW + " is formatted\n", changed: "file system: RAW -> NTFS"},
 	{method: "volume.GetClosestVolumeIDFromTargetPath", args: []string{"volume", "closest", `C:\Windows`}, answer: volC + "\n"},
@@ -57,7 +72,9 @@ var methods = []struct {
 		method: "volume.UnmountVolume", before: [][]string{{"volume", "mount", volD, `C:\mnt`}},
 		args: []string{"volume", "unmount", volD, `C:\mnt`}, answer: volD + ` is unmounted from C:\mnt`, changed: `-> directory`,
 	},
-	{method: "volume.WriteVolumeCache", args: []string{"volume", "flush", volD}, answer: volD + " is flushed\n"},
+	{method: "volume.WriteVolumeCache", args: []string{"volume", "flush", volD}, answer: volD + " is flushed\n", harmless: true},
+	{method: "volume.DescribeVolume", args: []string{"volume", "describe", `D:\`}, answer: "volume       " + volD, facts: true},
+	{method: "volume.Resolve", args: []string{"volume", "resolve", `C:\Windows`}, answer: volC + "  0     3\n"},
 
 	{
 		method: "filesystem.CreateSymlink", args: []string{"filesystem", "link", `C:\mnt`, `C:\link`},
@@ -66,6 +83,10 @@ var methods = []struct {
 	{
 		method: "filesystem.IsSymlink", before: [][]string{{"filesystem", "link", `C:\mnt`, `C:\link`}},
 		args: []string{"filesystem", "is-link", `C:\link`}, answer: "yes\n",
+	},
+	{
+		method: "filesystem.LinkState", before: [][]string{{"filesystem", "link", `C:\none`, `C:\link`, "--allow-missing"}},
+		args: []string{"filesystem", "link-state", `C:\link`}, answer: `C:\link  dangling  "symbolic link"  C:\none`,
 	},
 	{method: "filesystem.Mkdir", args: []string{"filesystem", "mkdir", `C:\a\b`}, answer: `C:\a\b is a directory`, changed: `+ file C:\a\b: directory`},
 	{method: "filesystem.PathExists", args: []string{"filesystem", "exists", `C:\mnt`}, answer: "yes\n"},
@@ -81,6 +102,12 @@ var methods = []struct {
 		method: "smb.RemoveSMBGlobalMapping", before: [][]string{{"smb", "map", `\\domain\share`}}, args: []string{"smb", "unmap", `\\domain\share`},
 		answer: `\\domain\share is not mapped` + "\n", changed: `- smb mapping \\domain\share`,
 	},
+	{
+		method: "smb.GetMapping", before: mappedShare, args: []string{"smb", "show", `\\domain\share`},
+		answer: `\\domain\share  -      OK     yes        yes`,
+	},
+	{method: "smb.LinkedShare", before: mappedShare, args: []string{"smb", "of", `C:\link`}, answer: `\\domain\share\` + "\n"},
+	{method: "smb.ListMappings", before: mappedShare, args: []string{"smb", "list"}, answer: `\\domain\share  -      OK     yes        yes`},
 
 	{
 		method: "iscsi.AddTargetPortal", before: initiator, args: []string{"iscsi", "portal", "add", "10.0.0.10"},
@@ -121,7 +148,10 @@ var methods = []struct {
 	},
 }
 
-// What comes before the iSCSI verbs.
+// What comes before the verbs of smb.
+var mappedShare = [][]string{{"smb", "map", `\\domain\share`, "--link", `C:\link`}}
+
+// What comes before the verbs of iscsi.
 const (
 	iqnOpen = "iqn.2020-01.example.san:open"
 	iqnCHAP = "iqn.2020-01.example.san:chap"
@@ -133,15 +163,16 @@ var (
 	connected   = append(slices.Clip(portalAdded), []string{"iscsi", "connect", "10.0.0.10", iqnOpen})
 )
 
-func TestVerbs_CoverTheInterfaces(t *testing.T) {
+// Each exported method of the groups has a verb, those beyond the interfaces too.
+func TestVerbs_CoverTheGroups(t *testing.T) {
 	var want []string
 	for group, methods := range map[string]reflect.Type{
-		"disk":       reflect.TypeFor[disk.Interface](),
-		"volume":     reflect.TypeFor[volume.Interface](),
-		"filesystem": reflect.TypeFor[filesystem.Interface](),
-		"smb":        reflect.TypeFor[smb.Interface](),
-		"iscsi":      reflect.TypeFor[iscsi.Interface](),
-		"system":     reflect.TypeFor[system.Interface](),
+		"disk":       reflect.TypeFor[*disk.Disk](),
+		"volume":     reflect.TypeFor[*volume.Volume](),
+		"filesystem": reflect.TypeFor[*filesystem.Filesystem](),
+		"smb":        reflect.TypeFor[*smb.SMB](),
+		"iscsi":      reflect.TypeFor[*iscsi.ISCSI](),
+		"system":     reflect.TypeFor[*system.System](),
 	} {
 		for i := range methods.NumMethod() {
 			want = append(want, group+"."+methods.Method(i).Name)
@@ -151,12 +182,73 @@ func TestVerbs_CoverTheInterfaces(t *testing.T) {
 	for _, m := range methods {
 		got = append(got, m.method)
 	}
-	slices.Sort(want)
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
+	for _, m := range want {
+		if !slices.Contains(got, m) {
+			t.Errorf("%s has no verb", m)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d methods, %d verbs for them", len(want), len(got))
 	}
 }
+
+// questions are the verbs that change nothing. Every other verb takes --dry-run.
+var questions = []string{
+	"disk describe", "disk find", "disk ids", "disk is-read-only", "disk list", "disk locations", "disk san-policy", "disk state", "disk stats", "disk wait",
+	"volume closest", "volume describe", "volume disk", "volume formatted", "volume list", "volume of", "volume resolve", "volume stats",
+	"filesystem exists", "filesystem is-link", "filesystem link-state", "filesystem valid",
+	"smb list", "smb of", "smb show",
+	"iscsi disks", "iscsi portal discover", "iscsi portal list",
+	"system bios", "system service",
+	"tree",
+}
+
+// others are the commands that are no verbs.
+var others = []string{"completion", "demo", "help", "version"}
+
+func TestVerbs_TakeTheSameFlags(t *testing.T) {
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		path := strings.TrimPrefix(cmd.CommandPath(), "csi-proxy ")
+		if slices.Contains(others, path) {
+			return
+		}
+		if cmd.HasSubCommands() {
+			for _, below := range cmd.Commands() {
+				walk(below)
+			}
+			return
+		}
+		t.Run(path, func(t *testing.T) {
+			flags := []string{"output", "no-headers", "yes", "host", "timeout"}
+			if !slices.Contains(questions, path) {
+				flags = append(flags, "dry-run")
+			}
+			cmd.InheritedFlags() // makes Flag find them
+			for _, flag := range flags {
+				if cmd.Flag(flag) == nil {
+					t.Errorf("no --%s", flag)
+				}
+			}
+			if slices.Contains(questions, path) && cmd.Flag("dry-run") != nil {
+				t.Error("--dry-run of what changes nothing")
+			}
+			if strings.TrimPrefix(cmd.Example, "  ") == cmd.CommandPath() || !strings.HasPrefix(cmd.Example, "  "+cmd.CommandPath()) {
+				t.Errorf("no example: %q", cmd.Example)
+			}
+			names := strings.Fields(cmd.Use)[1:]
+			for _, name := range names {
+				if completers[name] == nil && !slices.Contains(unforeseen, name) {
+					t.Errorf("%s is not completed", name)
+				}
+			}
+		})
+	}
+	walk(newApp(Streams{}, openHost).rootCommand())
+}
+
+// unforeseen are arguments that nothing lists, or that shells complete.
+var unforeseen = []string{"PATH", "REMOTE|PATH", "RULE", "SOURCE", "TARGET", "VALUE", "NAME"}
 
 // prepare runs commands before a test; "grow" stands for the cloud.
 func (s *site) prepare(commands [][]string) {

@@ -27,12 +27,13 @@ func volumeVerbs() []verb {
 	return []verb{
 		listVolumesVerb(),
 		{
-			use:   "formatted VOLUME",
-			short: "Tell whether Windows has mounted a file system on a volume",
-			long:  "A volume that holds anything else is an error, not a no.\n" + spellings,
+			use:     "formatted VOLUME",
+			short:   "Tell whether Windows has mounted a file system on a volume",
+			long:    "A volume that holds anything else is an error, not a no.\n" + spellings,
+			example: `formatted C:\ --host sim:aws-nitro`,
 			read: onVolume(func(ctx context.Context, h *host, id string) (*table, error) {
 				resp, err := h.volume.IsVolumeFormatted(ctx, &volume.IsVolumeFormattedRequest{VolumeID: id})
-				return one(kindVolume, volumeObject{ID: id, Formatted: &resp.Formatted}, yesNo(resp.Formatted)), err
+				return one(volumeObject{ID: id, Formatted: &resp.Formatted}, "%s", yesNo(resp.Formatted)), err
 			}),
 		},
 		formatVerb(),
@@ -40,19 +41,20 @@ func volumeVerbs() []verb {
 			use:     "mount VOLUME PATH",
 			short:   "Mount a volume at an empty directory",
 			long:    spellings,
-			example: `mount '\\?\Volume{0b1e…}\' C:\mnt`,
-			change: onVolumeAt(func(ctx context.Context, h *host, id, path string) (string, error) {
+			example: `mount '\\?\Volume{0b1e…}\' C:\mnt --yes`,
+			change: onVolumeAt(func(ctx context.Context, h *host, id, path string) (*table, error) {
 				_, err := h.volume.MountVolume(ctx, &volume.MountVolumeRequest{VolumeID: id, TargetPath: path})
-				return done("%s is mounted at %s", id, path), err
+				return one(volumeObject{ID: id, Mounts: []mountObject{{Path: path}}}, "%s is mounted at %s", id, path), err
 			}),
 		},
 		{
-			use:   "unmount VOLUME PATH",
-			short: "Flush a volume and unmount it from a directory",
-			long:  "The empty directory stays.\n" + spellings,
-			change: onVolumeAt(func(ctx context.Context, h *host, id, path string) (string, error) {
+			use:     "unmount VOLUME PATH",
+			short:   "Flush a volume and unmount it from a directory",
+			long:    "The empty directory stays.\n" + spellings,
+			example: `unmount C:\mnt C:\mnt --yes`,
+			change: onVolumeAt(func(ctx context.Context, h *host, id, path string) (*table, error) {
 				_, err := h.volume.UnmountVolume(ctx, &volume.UnmountVolumeRequest{VolumeID: id, TargetPath: path})
-				return done("%s is unmounted from %s", id, path), err
+				return one(volumeObject{ID: id}, "%s is unmounted from %s", id, path), err
 			}),
 		},
 		resizeVerb(),
@@ -66,13 +68,13 @@ func volumeVerbs() []verb {
 			read:    onVolume(volumeStats),
 		},
 		{
-			use:      "flush VOLUME",
-			harmless: true,
-			short:    "Write what Windows holds back of a volume to its disk",
-			long:     spellings,
-			change: onVolume(func(ctx context.Context, h *host, id string) (string, error) {
+			use:     "flush VOLUME",
+			short:   "Write what Windows holds back of a volume to its disk",
+			long:    spellings,
+			example: `flush C:\ --host sim:aws-nitro`,
+			change: onVolume(func(ctx context.Context, h *host, id string) (*table, error) {
 				_, err := h.volume.WriteVolumeCache(ctx, &volume.WriteVolumeCacheRequest{VolumeID: id})
-				return done("%s is flushed", id), err
+				return one(volumeObject{ID: id}, "%s is flushed", id), err
 			}),
 		},
 		{
@@ -83,15 +85,16 @@ func volumeVerbs() []verb {
 			read: onVolume(func(ctx context.Context, h *host, id string) (*table, error) {
 				resp, err := h.volume.GetDiskNumberFromVolumeID(ctx, &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: id})
 				o := diskObject{Number: resp.DiskNumber}
-				return one(kindDisk, o, o.name()), err
+				return one(o, "%s", o.name()), err
 			}),
 		},
 		{
-			use:   "of PATH",
-			short: "Volume that is mounted at a path, links followed",
+			use:     "of PATH",
+			short:   "Volume that is mounted at a path, links followed",
+			example: `of C:\mnt`,
 			read: func(ctx context.Context, h *host, args []string) (*table, error) {
 				id, err := mountedAt(ctx, h, args[0])
-				return one(kindVolume, volumeObject{ID: id}, id), err
+				return one(volumeObject{ID: id}, "%s", id), err
 			},
 		},
 		{
@@ -100,7 +103,7 @@ func volumeVerbs() []verb {
 			example: `closest C:\Windows --host sim:aws-nitro`,
 			read: func(ctx context.Context, h *host, args []string) (*table, error) {
 				id, err := holding(ctx, h, args[0])
-				return one(kindVolume, volumeObject{ID: id}, id), err
+				return one(volumeObject{ID: id}, "%s", id), err
 			},
 		},
 	}
@@ -112,9 +115,11 @@ func formatVerb() verb {
 		unit size
 	)
 	return verb{
-		use:   "format VOLUME",
-		short: "Format a volume, with NTFS unless another file system is wanted",
-		long:  "A file system that Windows has mounted on it is lost.\n" + spellings,
+		use:     "format VOLUME",
+		short:   "Format a volume, with NTFS unless another file system is wanted",
+		long:    "A file system that Windows has mounted on it is lost.\n" + spellings,
+		example: `format D:\ --fs ReFS --label data --dry-run --host sim:azure-scsi`,
+		values:  map[string][]string{"fs": {"NTFS", "ReFS", "FAT32", "exFAT"}},
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&req.FileSystem, "fs", "", "file system: NTFS, ReFS, FAT32 or exFAT")
 			f.StringVar(&req.Label, "label", "", "label of the volume")
@@ -123,11 +128,11 @@ func formatVerb() verb {
 			f.BoolVar(&req.Compress, "compress", false, "compress all files, on NTFS")
 			f.BoolVar(&req.Overwrite, "overwrite", false, "lose what Windows does not recognise, too")
 		},
-		change: onVolume(func(ctx context.Context, h *host, id string) (string, error) {
+		change: onVolume(func(ctx context.Context, h *host, id string) (*table, error) {
 			asked := req
 			asked.VolumeID, asked.AllocationUnitSize = id, uint32(min(unit, math.MaxUint32))
 			_, err := h.volume.FormatVolume(ctx, &asked)
-			return done("%s is formatted", id), err
+			return one(volumeObject{ID: id, Formatted: pointer(true)}, "%s is formatted", id), err
 		}),
 	}
 }
@@ -136,43 +141,45 @@ func resizeVerb() verb {
 	var wanted size
 	return verb{
 		use:     "resize VOLUME",
+		aliases: []string{"expand", "grow"},
 		short:   "Make a volume as large as its disk allows, or as wanted",
 		long:    "It never shrinks.\n" + spellings,
 		example: `resize C:\mnt --size 20GiB`,
 		flags: func(f *pflag.FlagSet) {
 			f.Var(&wanted, "size", "wanted size, in bytes or as 20GiB; 0 is the largest")
 		},
-		change: onVolume(func(ctx context.Context, h *host, id string) (string, error) {
+		change: onVolume(func(ctx context.Context, h *host, id string) (*table, error) {
 			resp, err := h.volume.ResizeVolume(ctx, &volume.ResizeVolumeRequest{VolumeID: id, SizeBytes: int64(wanted)})
 			return resized(id, resp), err
 		}),
 	}
 }
 
-func resized(id string, resp *volume.ResizeVolumeResponse) string {
+func resized(id string, resp *volume.ResizeVolumeResponse) *table {
+	o := volumeObject{ID: id, Resized: &resizeObject{resp.Grew, resp.OldSizeBytes, resp.NewSizeBytes, resp.LargestSizeBytes}}
 	if !resp.Grew {
-		return done("%s is as large as wanted: %s, of at most %s", id, size(resp.NewSizeBytes), size(resp.LargestSizeBytes))
+		return one(o, "%s is as large as wanted: %s, of at most %s", id, size(resp.NewSizeBytes), size(resp.LargestSizeBytes))
 	}
-	return done("%s has grown from %s to %s, of at most %s", id, size(resp.OldSizeBytes), size(resp.NewSizeBytes), size(resp.LargestSizeBytes))
+	return one(o, "%s has grown from %s to %s, of at most %s", id, size(resp.OldSizeBytes), size(resp.NewSizeBytes), size(resp.LargestSizeBytes))
 }
 
 // onVolume is a verb whose argument names a volume.
-func onVolume[A any](run func(ctx context.Context, h *host, id string) (A, error)) func(context.Context, *host, []string) (A, error) {
-	return func(ctx context.Context, h *host, args []string) (answer A, err error) {
+func onVolume(run func(ctx context.Context, h *host, id string) (*table, error)) func(context.Context, *host, []string) (*table, error) {
+	return func(ctx context.Context, h *host, args []string) (*table, error) {
 		id, err := volumeNamed(ctx, h, args[0])
 		if err != nil {
-			return answer, err
+			return nil, err
 		}
 		return run(ctx, h, id)
 	}
 }
 
 // onVolumeAt is a verb whose arguments name a volume and a path.
-func onVolumeAt[A any](run func(ctx context.Context, h *host, id, path string) (A, error)) func(context.Context, *host, []string) (A, error) {
-	return func(ctx context.Context, h *host, args []string) (answer A, err error) {
+func onVolumeAt(run func(ctx context.Context, h *host, id, path string) (*table, error)) func(context.Context, *host, []string) (*table, error) {
+	return func(ctx context.Context, h *host, args []string) (*table, error) {
 		id, err := volumeNamed(ctx, h, args[0])
 		if err != nil {
-			return answer, err
+			return nil, err
 		}
 		return run(ctx, h, id, args[1])
 	}
@@ -217,14 +224,17 @@ func volumeStats(ctx context.Context, h *host, id string) (*table, error) {
 	return t, nil
 }
 
+// allDisks is what volume list looks at, unless it is told a disk.
+const allDisks = "all"
+
 func listVolumesVerb() verb {
-	const allDisks = "all"
 	var (
 		diskFlag  string
 		partition uint32
 	)
 	return verb{
 		use:     "list",
+		aliases: []string{"get", "ls"},
 		short:   "List volumes with disk, drive, use and state",
 		long:    "It waits for volumes that Windows has not made yet. Offline disks have none. What\ncould not be read is shown as ?, and the reason on standard error. A volume that\nholds what Windows does not mount is foreign or damaged.",
 		example: "list --disk 0 --host sim:azure-scsi",
@@ -233,14 +243,7 @@ func listVolumesVerb() verb {
 			f.Uint32Var(&partition, "partition", 0, "number of the only partition of that disk to look at; 0 is all")
 		},
 		read: func(ctx context.Context, h *host, _ []string) (*table, error) {
-			if diskFlag == allDisks {
-				return listAllVolumes(ctx, h)
-			}
-			number, err := diskNumber(diskFlag)
-			if err != nil {
-				return nil, err
-			}
-			ids, err := volumesOn(ctx, h, number, partition)
+			ids, err := listedVolumes(ctx, h, diskFlag, partition)
 			if err != nil {
 				return nil, err
 			}
@@ -249,14 +252,24 @@ func listVolumesVerb() verb {
 	}
 }
 
+func listedVolumes(ctx context.Context, h *host, on string, partition uint32) ([]string, error) {
+	if on == allDisks {
+		return allVolumes(ctx, h)
+	}
+	number, err := diskNumber(on)
+	if err != nil {
+		return nil, err
+	}
+	return volumesOn(ctx, h, number, partition)
+}
+
 func volumesOn(ctx context.Context, h *host, number, partition uint32) ([]string, error) {
 	resp, err := h.volume.ListVolumesOnDisk(ctx, &volume.ListVolumesOnDiskRequest{DiskNumber: number, PartitionNumber: partition})
 	return resp.VolumeIDs, err
 }
 
-// listAllVolumes lists the volumes of all disks, and then those that only have a
-// drive.
-func listAllVolumes(ctx context.Context, h *host) (*table, error) {
+// allVolumes are the volumes of all disks, and then those that only have a drive.
+func allVolumes(ctx context.Context, h *host) ([]string, error) {
 	disks, err := h.disk.ListDiskIDs(ctx, &disk.ListDiskIDsRequest{})
 	if err != nil {
 		return nil, err
@@ -274,7 +287,7 @@ func listAllVolumes(ctx context.Context, h *host) (*table, error) {
 			ids = append(ids, id)
 		}
 	}
-	return volumeTable(ctx, h, ids), nil
+	return ids, nil
 }
 
 func volumeTable(ctx context.Context, h *host, ids []string) *table {
