@@ -300,12 +300,3 @@ func (h *Host) attachDisk() uint32 {
 	h.must(err)
 	return number
 }
-
-// wantMounted wants a volume to be what a path leads to.
-func (h *Host) wantMounted(path, id string) {
-	h.Helper()
-	at, err := h.Volume.GetVolumeIDFromTargetPath(h.Context(), &volume.GetVolumeIDFromTargetPathRequest{TargetPath: path})
-	if err != nil || at.VolumeID != id {
-		h.Errorf("%s leads to %s, %v; want %s", path, at.VolumeID, err, id)
-	}
-}
