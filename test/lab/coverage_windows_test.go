@@ -7,12 +7,18 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/lab"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/intercept"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
 
 // notCarried says why a method of the boundary is not called through the lab. An
@@ -32,7 +38,8 @@ var notCarried = map[string]string{
 	"Call.Close":    "as Session.Close",
 }
 
-// carried are the boundary methods that went through the lab in this run.
+// carried are the methods of the boundary, and of the groups, that went through
+// the lab in this run.
 var carried sync.Map
 
 // near is the host of a lab, with the calls noted that go through it. The rest of
@@ -49,8 +56,8 @@ func near(l *lab.Lab) *win.Host {
 	}
 }
 
-// A whole run has called every method that [notCarried] does not name, and none
-// that it does.
+// A whole run has called every method of the boundary that [notCarried] does not
+// name, and none that it does; and every method of the groups.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
@@ -61,7 +68,29 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func covered() bool {
+func covered() bool { return boundaryCovered() && groupsCovered() }
+
+// groupsCovered looks for the methods of the groups, but for system: services,
+// firmware and registry are Wine's own, and internal/win/native tests the group
+// on them.
+func groupsCovered() bool {
+	good := true
+	for _, group := range []reflect.Type{
+		reflect.TypeFor[*disk.Disk](), reflect.TypeFor[*volume.Volume](), reflect.TypeFor[*filesystem.Filesystem](),
+		reflect.TypeFor[*smb.SMB](), reflect.TypeFor[*iscsi.ISCSI](),
+	} {
+		for i := range group.NumMethod() {
+			name := strings.TrimPrefix(group.String(), "*") + "." + group.Method(i).Name
+			if _, called := carried.Load(name); !called {
+				fmt.Printf("FAIL: %s was not called through the lab\n", name)
+				good = false
+			}
+		}
+	}
+	return good
+}
+
+func boundaryCovered() bool {
 	methods := map[string]string{} // interface by method
 	collect(reflect.TypeFor[*win.Host]().Elem(), methods)
 	good := len(methods) > 35

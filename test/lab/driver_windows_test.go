@@ -50,7 +50,7 @@ func open(t *testing.T, path string, access, flags uint32) windows.Handle {
 	return h
 }
 
-func ask(h windows.Handle, code uint32) error {
+func send(h windows.Handle, code uint32) error {
 	var n uint32
 	out := make([]byte, 64)
 	return windows.DeviceIoControl(h, code, nil, 0, &out[0], uint32(len(out)), &n, nil)
@@ -73,7 +73,7 @@ func TestHeldRequests(t *testing.T) {
 			l, held, release := holding(t, code)
 			h := open(t, disk0, 0, 0)
 			ended := make(chan error)
-			go func() { ended <- ask(h, code) }()
+			go func() { ended <- send(h, code) }()
 			<-held
 			if counts, err := l.Counts(); err != nil || counts.Held != 1 {
 				t.Errorf("%+v, %v; want one request held", counts, err)
@@ -172,7 +172,7 @@ func TestOneServer(t *testing.T) {
 	}
 	second := open(t, `\\.\LabControl`, windows.GENERIC_READ|windows.GENERIC_WRITE, 0)
 	const counts = 0x8000_2018
-	if err := ask(second, counts); !errors.Is(err, win.ERROR_BUSY) {
+	if err := send(second, counts); !errors.Is(err, win.ERROR_BUSY) {
 		t.Errorf("a second server: %v, want %v", err, win.ERROR_BUSY)
 	}
 	if err := l.Abandon(); err != nil {

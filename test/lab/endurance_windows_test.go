@@ -25,7 +25,7 @@ import (
 // leave no handle, COM reference, string or thread behind.
 func TestEndurance(t *testing.T) {
 	const callers, warming, operations = 4, 400, 10_000
-	s := through(t, simhost.Names()[0])
+	s := through(t, named(t, simhost.Names()[0]))
 	id := dataVolume(t, s)
 	run := func(n int) {
 		var group sync.WaitGroup

@@ -3,6 +3,7 @@
 package lab_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,23 +23,26 @@ func TestGroups(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			shipped(t, func(t *testing.T, node string) {
-				want, got := direct(t, node), through(t, node)
-				flow(t, want)
-				flow(t, got)
-				same(t, want.said, got.said)
-				if diff := simhost.Diff(want.node.Snapshot(), got.node.Snapshot()); diff != "" {
-					t.Error(diff)
-				}
-				if err := got.lab.Settle(); err != nil {
-					t.Error(err)
-				}
-				for _, o := range got.lab.Openings() {
-					if extra := o.Surplus() &^ mayNeed(o); extra != 0 {
-						t.Errorf("%s was opened with %#x, of which %#x was not needed", o.Path, o.Asked, extra)
-					}
-				}
+				compare(t, func() *simhost.Node { return named(t, node) }, flow)
 			})
 		})
+	}
+}
+
+// compare runs a flow on a node and through the lab on its twin.
+func compare(t *testing.T, node func() *simhost.Node, flow func(t *testing.T, s *session)) {
+	t.Helper()
+	want, got := direct(t, node()), through(t, node())
+	flow(t, want)
+	flow(t, got)
+	got.sameAs(t, want)
+	if err := got.lab.Settle(); err != nil {
+		t.Error(err)
+	}
+	for _, o := range got.lab.Openings() {
+		if extra := o.Surplus() &^ mayNeed(o); extra != 0 {
+			t.Errorf("%s was opened with %#x, of which %#x was not needed", o.Path, o.Asked, extra)
+		}
 	}
 }
 
@@ -76,128 +80,114 @@ const folder = `C:\var\lib\kubelet\pods\lab\mount`
 // volume.
 func lifeOfDisk(t *testing.T, s *session) {
 	t.Helper()
-	ctx := t.Context()
 	name := attachable(t, s)
 	number, err := s.node.AttachDisk(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rescan, err := s.disk.Rescan(ctx, &disk.RescanRequest{})
-	s.say("rescan", rescan, err)
-	ids, err := s.disk.ListDiskIDs(ctx, &disk.ListDiskIDsRequest{})
-	s.sayOfAll("ids", contents(ids.DiskIDs), err)
-	locations, err := s.disk.ListDiskLocations(ctx, &disk.ListDiskLocationsRequest{})
-	s.sayOfAll("locations", contents(locations.DiskLocations), err)
-	set, err := s.disk.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: true})
-	s.sayOfAll("set state", set, err) // it reads what Windows needs, for a minute
+	ask(t, s, s.disk.Rescan, &disk.RescanRequest{})
+	s.lookForDisk(t, number)
+	// It reads what Windows needs, for a minute.
+	askOfAll(t, s, s.disk.SetDiskState, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: true})
 	for _, online := range []bool{false, true, true} {
-		set, err := s.disk.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: online})
-		s.say("set state", set, err)
-		state, err := s.disk.GetDiskState(ctx, &disk.GetDiskStateRequest{DiskNumber: number})
-		s.say("state", state, err)
+		ask(t, s, s.disk.SetDiskState, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: online})
+		ask(t, s, s.disk.GetDiskState, &disk.GetDiskStateRequest{DiskNumber: number})
 	}
-	stats, err := s.disk.GetDiskStats(ctx, &disk.GetDiskStatsRequest{DiskNumber: number})
-	s.say("disk stats", stats, err)
+	for _, readOnly := range []bool{true, false} {
+		ask(t, s, s.disk.SetReadOnly, &disk.SetReadOnlyRequest{DiskNumber: number, IsReadOnly: readOnly})
+		ask(t, s, s.disk.GetReadOnly, &disk.GetReadOnlyRequest{DiskNumber: number})
+	}
+	ask(t, s, s.disk.GetDiskStats, &disk.GetDiskStatsRequest{DiskNumber: number})
 	for range 2 {
-		partition, err := s.disk.PartitionDisk(ctx, &disk.PartitionDiskRequest{DiskNumber: number})
-		s.say("partition", partition, err)
+		ask(t, s, s.disk.PartitionDisk, &disk.PartitionDiskRequest{DiskNumber: number})
 	}
-	volumes, err := s.volume.ListVolumesOnDisk(ctx, &volume.ListVolumesOnDiskRequest{DiskNumber: number})
-	s.say("volumes", volumes, err)
+	volumes := ask(t, s, s.volume.ListVolumesOnDisk, &volume.ListVolumesOnDiskRequest{DiskNumber: number})
 	if len(volumes.VolumeIDs) == 0 {
-		t.Fatalf("no volume: %v", err)
+		t.Fatal("no volume")
 	}
 	s.lifeOfVolume(t, volumes.VolumeIDs[0], name)
-	set, err = s.disk.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: false})
-	s.say("offline", set, err)
+	ask(t, s, s.disk.SetDiskState, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: false})
+	for range 2 {
+		ask(t, s, s.disk.EnsureOnlineWritable, &disk.EnsureOnlineWritableRequest{DiskNumber: number})
+	}
 	if err := s.node.DetachDisk(name); err != nil {
 		t.Fatal(err)
 	}
 }
 
+// lookForDisk finds a disk among all.
+func (s *session) lookForDisk(t *testing.T, number uint32) {
+	t.Helper()
+	askOfAll(t, s, s.disk.ListDiskIDs, &disk.ListDiskIDsRequest{})
+	askOfAll(t, s, s.disk.ListDiskLocations, &disk.ListDiskLocationsRequest{})
+	list(t, s, s.disk.SANPolicy)
+	askOfAll(t, s, s.disk.DescribeDisk, number)
+	disks := list(t, s, s.disk.ListDisks)
+	i := slices.IndexFunc(disks, func(d disk.Description) bool { return d.Number == number })
+	if i < 0 {
+		t.Fatalf("disk %d is not listed", number)
+	}
+	askOfAll(t, s, s.disk.FindDisk, identity(disks[i]))
+	askOfAll(t, s, s.disk.WaitForDisk, identity(disks[i]))
+}
+
+// identity finds a disk by what it says of itself. Of one that says nothing it
+// is a matcher without a value, which is refused.
+func identity(d disk.Description) disk.Matcher {
+	for _, i := range d.Identifiers {
+		if i.Association == disk.AssociationDevice {
+			return disk.MatchPage83(i.Text())
+		}
+	}
+	return disk.MatchSerial(d.Serial())
+}
+
 func (s *session) lifeOfVolume(t *testing.T, id, diskName string) {
 	t.Helper()
-	ctx := t.Context()
-	formatted := func() {
-		is, err := s.volume.IsVolumeFormatted(ctx, &volume.IsVolumeFormattedRequest{VolumeID: id})
-		s.say("formatted", is, err)
-	}
-	stats := func() {
-		got, err := s.volume.GetVolumeStats(ctx, &volume.GetVolumeStatsRequest{VolumeID: id})
-		s.say("volume stats", got, err)
-	}
-	formatted()
-	format, err := s.volume.FormatVolume(ctx, &volume.FormatVolumeRequest{VolumeID: id})
-	s.say("format", format, err)
-	formatted()
-	made, err := s.filesystem.Mkdir(ctx, &filesystem.MkdirRequest{Path: folder})
-	s.say("mkdir", made, err)
+	ask(t, s, s.volume.IsVolumeFormatted, &volume.IsVolumeFormattedRequest{VolumeID: id})
+	ask(t, s, s.volume.FormatVolume, &volume.FormatVolumeRequest{VolumeID: id})
+	ask(t, s, s.volume.IsVolumeFormatted, &volume.IsVolumeFormattedRequest{VolumeID: id})
+	ask(t, s, s.filesystem.Mkdir, &filesystem.MkdirRequest{Path: folder})
 	for range 2 {
-		mount, err := s.volume.MountVolume(ctx, &volume.MountVolumeRequest{VolumeID: id, TargetPath: folder})
-		s.say("mount", mount, err)
+		ask(t, s, s.volume.MountVolume, &volume.MountVolumeRequest{VolumeID: id, TargetPath: folder})
 	}
-	at, err := s.volume.GetVolumeIDFromTargetPath(ctx, &volume.GetVolumeIDFromTargetPathRequest{TargetPath: folder})
-	s.say("volume at", at, err)
-	made, err = s.filesystem.Mkdir(ctx, &filesystem.MkdirRequest{Path: folder + `\data\deeper`})
-	s.say("mkdir in the volume", made, err)
-	closest, err := s.volume.GetClosestVolumeIDFromTargetPath(ctx, &volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: folder + `\data`})
-	s.say("closest", closest, err)
-	number, err := s.volume.GetDiskNumberFromVolumeID(ctx, &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: id})
-	s.say("disk of the volume", number, err)
-	stats()
-	flush, err := s.volume.WriteVolumeCache(ctx, &volume.WriteVolumeCacheRequest{VolumeID: id})
-	s.say("flush", flush, err)
+	ask(t, s, s.volume.GetVolumeIDFromTargetPath, &volume.GetVolumeIDFromTargetPathRequest{TargetPath: folder})
+	ask(t, s, s.filesystem.Mkdir, &filesystem.MkdirRequest{Path: folder + `\data\deeper`})
+	ask(t, s, s.volume.GetClosestVolumeIDFromTargetPath, &volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: folder + `\data`})
+	ask(t, s, s.volume.Resolve, folder+`\data`)
+	ask(t, s, s.volume.DescribeVolume, id)
+	ask(t, s, s.volume.GetDiskNumberFromVolumeID, &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: id})
+	ask(t, s, s.volume.GetVolumeStats, &volume.GetVolumeStatsRequest{VolumeID: id})
+	ask(t, s, s.volume.WriteVolumeCache, &volume.WriteVolumeCacheRequest{VolumeID: id})
 	if err := s.node.GrowDisk(diskName, 5*simhost.TiB); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		resize, err := s.volume.ResizeVolume(ctx, &volume.ResizeVolumeRequest{VolumeID: id})
-		s.say("resize", resize, err)
-		stats()
+		ask(t, s, s.volume.ResizeVolume, &volume.ResizeVolumeRequest{VolumeID: id})
+		ask(t, s, s.volume.GetVolumeStats, &volume.GetVolumeStatsRequest{VolumeID: id})
 	}
 	for range 2 {
-		unmount, err := s.volume.UnmountVolume(ctx, &volume.UnmountVolumeRequest{VolumeID: id, TargetPath: folder})
-		s.say("unmount", unmount, err)
+		ask(t, s, s.volume.UnmountVolume, &volume.UnmountVolumeRequest{VolumeID: id, TargetPath: folder})
 	}
-	removed, err := s.filesystem.Rmdir(ctx, &filesystem.RmdirRequest{Path: folder})
-	s.say("rmdir", removed, err)
-}
-
-// contents are the values of a map of pointers.
-func contents[K comparable, V any](m map[K]*V) map[K]V {
-	values := map[K]V{}
-	for k, v := range m {
-		values[k] = *v
-	}
-	return values
+	ask(t, s, s.filesystem.Rmdir, &filesystem.RmdirRequest{Path: folder})
 }
 
 // paths uses every method of filesystem.
 func paths(t *testing.T, s *session) {
 	t.Helper()
-	ctx := t.Context()
 	const root = `C:\var\lib\kubelet\plugins\lab`
 	look := func(path string) {
-		exists, err := s.filesystem.PathExists(ctx, &filesystem.PathExistsRequest{Path: path})
-		s.say("exists "+path, exists, err)
-		valid, err := s.filesystem.PathValid(ctx, &filesystem.PathValidRequest{Path: path})
-		s.say("valid", valid, err)
-		link, err := s.filesystem.IsSymlink(ctx, &filesystem.IsSymlinkRequest{Path: path})
-		s.say("link", link, err)
-		state, err := s.filesystem.LinkState(ctx, &filesystem.LinkStateRequest{Path: path})
-		s.say("link state", state, err)
+		ask(t, s, s.filesystem.PathExists, &filesystem.PathExistsRequest{Path: path})
+		ask(t, s, s.filesystem.PathValid, &filesystem.PathValidRequest{Path: path})
+		ask(t, s, s.filesystem.IsSymlink, &filesystem.IsSymlinkRequest{Path: path})
+		ask(t, s, s.filesystem.LinkState, &filesystem.LinkStateRequest{Path: path})
 	}
-	mkdir := func(path string) {
-		made, err := s.filesystem.Mkdir(ctx, &filesystem.MkdirRequest{Path: path})
-		s.say("mkdir "+path, made, err)
-	}
+	mkdir := func(path string) { ask(t, s, s.filesystem.Mkdir, &filesystem.MkdirRequest{Path: path}) }
 	link := func(source, target string) {
-		made, err := s.filesystem.CreateSymlink(ctx, &filesystem.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
-		s.say("link "+target, made, err)
+		ask(t, s, s.filesystem.CreateSymlink, &filesystem.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
 	}
 	remove := func(path string, force bool) {
-		removed, err := s.filesystem.Rmdir(ctx, &filesystem.RmdirRequest{Path: path, Force: force})
-		s.say("rmdir "+path, removed, err)
+		ask(t, s, s.filesystem.Rmdir, &filesystem.RmdirRequest{Path: path, Force: force})
 	}
 	look(root)
 	mkdir(root + `\a\b\c`)
@@ -222,8 +212,7 @@ func paths(t *testing.T, s *session) {
 	remove(root+`\a`, false)
 	remove(root+`\a\b`, true)
 	look(root + `\to-link`)
-	emptied, err := s.filesystem.RmdirContents(ctx, &filesystem.RmdirContentsRequest{Path: root})
-	s.say("empty", emptied, err)
+	ask(t, s, s.filesystem.RmdirContents, &filesystem.RmdirContentsRequest{Path: root})
 	look(root + `\to-link`)
 	remove(root, false)
 	remove(root, false)
@@ -233,28 +222,23 @@ func paths(t *testing.T, s *session) {
 // refusals asks for what is not there or must not be done.
 func refusals(t *testing.T, s *session) {
 	t.Helper()
-	ctx := t.Context()
 	const none = `\\?\Volume{00000000-0000-0000-0000-00000000dead}\`
 	for _, number := range []uint32{0, 77} { // Windows' own, and none
-		stats, err := s.disk.GetDiskStats(ctx, &disk.GetDiskStatsRequest{DiskNumber: number})
-		s.say("disk stats", stats, err)
-		set, err := s.disk.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: number})
-		s.sayOfAll("offline", set, err)
-		partition, err := s.disk.PartitionDisk(ctx, &disk.PartitionDiskRequest{DiskNumber: number})
-		s.say("partition", partition, err)
-		volumes, err := s.volume.ListVolumesOnDisk(ctx, &volume.ListVolumesOnDiskRequest{DiskNumber: number, PartitionNumber: 1})
-		s.say("volumes", volumes, err)
+		ask(t, s, s.disk.GetDiskStats, &disk.GetDiskStatsRequest{DiskNumber: number})
+		askOfAll(t, s, s.disk.SetDiskState, &disk.SetDiskStateRequest{DiskNumber: number})
+		ask(t, s, s.disk.SetReadOnly, &disk.SetReadOnlyRequest{DiskNumber: number, IsReadOnly: true})
+		ask(t, s, s.disk.EnsureOnlineWritable, &disk.EnsureOnlineWritableRequest{DiskNumber: number})
+		askOfAll(t, s, s.disk.DescribeDisk, number)
+		ask(t, s, s.disk.PartitionDisk, &disk.PartitionDiskRequest{DiskNumber: number})
+		ask(t, s, s.volume.ListVolumesOnDisk, &volume.ListVolumesOnDiskRequest{DiskNumber: number, PartitionNumber: 1})
 	}
-	stats, err := s.volume.GetVolumeStats(ctx, &volume.GetVolumeStatsRequest{VolumeID: none})
-	s.say("volume stats", stats, err)
-	format, err := s.volume.FormatVolume(ctx, &volume.FormatVolumeRequest{VolumeID: none})
-	s.say("format", format, err)
-	flush, err := s.volume.WriteVolumeCache(ctx, &volume.WriteVolumeCacheRequest{VolumeID: none})
-	s.say("flush", flush, err)
-	mount, err := s.volume.MountVolume(ctx, &volume.MountVolumeRequest{VolumeID: none, TargetPath: `C:\var`})
-	s.say("mount", mount, err)
-	unmount, err := s.volume.UnmountVolume(ctx, &volume.UnmountVolumeRequest{VolumeID: none, TargetPath: `C:\var`})
-	s.say("unmount", unmount, err)
-	at, err := s.volume.GetVolumeIDFromTargetPath(ctx, &volume.GetVolumeIDFromTargetPathRequest{TargetPath: `C:\var`})
-	s.say("volume at", at, err)
+	askOfAll(t, s, s.disk.FindDisk, disk.MatchSerial("none"))
+	ask(t, s, s.volume.GetVolumeStats, &volume.GetVolumeStatsRequest{VolumeID: none})
+	ask(t, s, s.volume.DescribeVolume, none)
+	ask(t, s, s.volume.FormatVolume, &volume.FormatVolumeRequest{VolumeID: none})
+	ask(t, s, s.volume.WriteVolumeCache, &volume.WriteVolumeCacheRequest{VolumeID: none})
+	ask(t, s, s.volume.MountVolume, &volume.MountVolumeRequest{VolumeID: none, TargetPath: `C:\var`})
+	ask(t, s, s.volume.UnmountVolume, &volume.UnmountVolumeRequest{VolumeID: none, TargetPath: `C:\var`})
+	ask(t, s, s.volume.GetVolumeIDFromTargetPath, &volume.GetVolumeIDFromTargetPathRequest{TargetPath: `C:\var`})
+	ask(t, s, s.volume.Resolve, `C:\none`)
 }

@@ -45,7 +45,7 @@ func TestHang(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := through(t, simhost.Names()[0])
+			s := through(t, named(t, simhost.Names()[0]))
 			held, let := make(chan struct{}, 16), make(chan struct{})
 			s.node.OnCall(func(c simhost.Call, do func() error) error {
 				if c.Method == tt.method {

@@ -64,7 +64,7 @@ func TestMountManager_PassedOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	through := open(t, abi.MountPointManager, windows.GENERIC_READ|windows.GENERIC_WRITE, 0)
-	if want, got := ask(own, letters), ask(through, letters); !reflect.DeepEqual(want, got) {
+	if want, got := send(own, letters), send(through, letters); !reflect.DeepEqual(want, got) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if err := errors.Join(windows.CloseHandle(own), windows.CloseHandle(through), l.Settle()); err != nil {

@@ -7,10 +7,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
-	smbapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/smb/hostapi"
 )
 
 // networked is a node with a file server and an iSCSI target in its network.
@@ -40,93 +38,61 @@ func networked(t *testing.T) *simhost.Node {
 	return node
 }
 
-// The groups of the network, as TestGroups: the same results, the same calls,
-// the same node.
+// The groups of the network, as TestGroups.
 func TestNetwork(t *testing.T) {
 	for name, flow := range map[string]func(t *testing.T, s *session){"shares": shares, "targets": targets} {
 		t.Run(name, func(t *testing.T) {
-			mine, twin := networked(t), networked(t)
-			want := newSession(t, twin, twin.Host())
-			l := hooked(t, mine)
-			got := newSession(t, mine, near(l))
-			flow(t, want)
-			flow(t, got)
-			same(t, want.said, got.said)
-			if diff := simhost.Diff(twin.Snapshot(), mine.Snapshot()); diff != "" {
-				t.Error(diff)
-			}
-			if err := l.Settle(); err != nil {
-				t.Error(err)
-			}
+			compare(t, func() *simhost.Node { return networked(t) }, flow)
 		})
 	}
 }
 
+// shares uses every method of smb.
 func shares(t *testing.T, s *session) {
 	t.Helper()
-	ctx := t.Context()
-	group, err := smb.New(smbapi.On(s.host), s.filesystem)
-	if err != nil {
-		t.Fatal(err)
-	}
 	const share, local = `\\files.example.com\data`, `C:\var\lib\kubelet\pods\share`
-	req := &smb.NewSMBGlobalMappingRequest{RemotePath: share + `\pv1`, LocalPath: local, Username: `CORP\alice`, Password: "wrong"}
+	req := &smb.NewSMBGlobalMappingRequest{RemotePath: share + `\pv1`, LocalPath: local, Username: `CORP\alice`}
 	for _, password := range []string{"wrong", "secret", "secret", "wrong"} {
 		req.Password = password
-		mapped, err := group.NewSMBGlobalMapping(ctx, req)
-		s.say("map", mapped, err)
+		ask(t, s, s.smb.NewSMBGlobalMapping, req)
 	}
-	list, err := group.ListMappings(ctx, &smb.ListMappingsRequest{})
-	s.say("mappings", list, err)
+	ask(t, s, s.smb.ListMappings, &smb.ListMappingsRequest{})
 	for _, remote := range []string{share, `\\files.example.com\none`} {
-		mapping, err := group.GetMapping(ctx, &smb.GetMappingRequest{RemotePath: remote})
-		s.say("mapping", mapping, err)
+		ask(t, s, s.smb.GetMapping, &smb.GetMappingRequest{RemotePath: remote})
 	}
-	link, err := group.LinkedShare(ctx, &smb.LinkedShareRequest{LocalPath: local})
-	s.say("linked", link, err)
-	made, err := s.filesystem.Mkdir(ctx, &filesystem.MkdirRequest{Path: share + `\pv1\a\b`})
-	s.say("mkdir on the share", made, err)
-	state, err := s.filesystem.LinkState(ctx, &filesystem.LinkStateRequest{Path: local})
-	s.say("link state", state, err)
-	removed, err := s.filesystem.Rmdir(ctx, &filesystem.RmdirRequest{Path: local})
-	s.say("remove the link", removed, err)
+	for _, path := range []string{local, `C:\var`} {
+		ask(t, s, s.smb.LinkedShare, &smb.LinkedShareRequest{LocalPath: path})
+	}
+	ask(t, s, s.filesystem.Mkdir, &filesystem.MkdirRequest{Path: share + `\pv1\a\b`})
+	ask(t, s, s.filesystem.LinkState, &filesystem.LinkStateRequest{Path: local})
+	ask(t, s, s.filesystem.Rmdir, &filesystem.RmdirRequest{Path: local})
 	for range 2 {
-		unmapped, err := group.RemoveSMBGlobalMapping(ctx, &smb.RemoveSMBGlobalMappingRequest{RemotePath: share})
-		s.say("unmap", unmapped, err)
+		ask(t, s, s.smb.RemoveSMBGlobalMapping, &smb.RemoveSMBGlobalMappingRequest{RemotePath: share})
 	}
 }
 
+// targets uses every method of iscsi.
 func targets(t *testing.T, s *session) {
 	t.Helper()
-	ctx := t.Context()
-	group, err := iscsi.New(iscsiapi.On(s.host))
-	if err != nil {
-		t.Fatal(err)
-	}
 	portal := &iscsi.TargetPortal{TargetAddress: "10.0.0.10", TargetPort: 3260}
 	const iqn = "iqn.2020-01.example.san:data"
+	ask(t, s, s.iscsi.DiscoverTargetPortal, &iscsi.DiscoverTargetPortalRequest{TargetPortal: portal})
 	for range 2 {
-		added, err := group.AddTargetPortal(ctx, &iscsi.AddTargetPortalRequest{TargetPortal: portal})
-		s.say("add", added, err)
+		ask(t, s, s.iscsi.AddTargetPortal, &iscsi.AddTargetPortalRequest{TargetPortal: portal})
 	}
-	offered, err := group.DiscoverTargetPortal(ctx, &iscsi.DiscoverTargetPortalRequest{TargetPortal: portal})
-	s.say("offered", offered, err)
-	portals, err := group.ListTargetPortals(ctx, &iscsi.ListTargetPortalsRequest{})
-	s.say("portals", len(portals.TargetPortals), err)
+	ask(t, s, s.iscsi.DiscoverTargetPortal, &iscsi.DiscoverTargetPortalRequest{TargetPortal: portal})
+	ask(t, s, s.iscsi.ListTargetPortals, &iscsi.ListTargetPortalsRequest{})
 	for _, secret := range []string{"anotherlongone", "averylongsecret", "averylongsecret"} {
-		connected, err := group.ConnectTarget(ctx, &iscsi.ConnectTargetRequest{
+		ask(t, s, s.iscsi.ConnectTarget, &iscsi.ConnectTargetRequest{
 			TargetPortal: portal, IQN: iqn, AuthType: iscsi.ONE_WAY_CHAP, ChapUsername: "node1", ChapSecret: secret,
 		})
-		s.say("connect", connected, err)
 	}
-	disks, err := group.GetTargetDisks(ctx, &iscsi.GetTargetDisksRequest{TargetPortal: portal, IQN: iqn})
-	s.say("disks", disks, err)
-	mutual, err := group.SetMutualChapSecret(ctx, &iscsi.SetMutualChapSecretRequest{MutualChapSecret: "initiatorsecret"})
-	s.say("mutual", mutual, err)
+	ask(t, s, s.iscsi.GetTargetDisks, &iscsi.GetTargetDisksRequest{TargetPortal: portal, IQN: iqn})
+	ask(t, s, s.iscsi.SetMutualChapSecret, &iscsi.SetMutualChapSecretRequest{MutualChapSecret: "initiatorsecret"})
 	for range 2 {
-		gone, err := group.DisconnectTarget(ctx, &iscsi.DisconnectTargetRequest{TargetPortal: portal, IQN: iqn})
-		s.say("disconnect", gone, err)
+		ask(t, s, s.iscsi.DisconnectTarget, &iscsi.DisconnectTargetRequest{TargetPortal: portal, IQN: iqn})
 	}
-	removed, err := group.RemoveTargetPortal(ctx, &iscsi.RemoveTargetPortalRequest{TargetPortal: portal})
-	s.say("remove", removed, err)
+	for range 2 {
+		ask(t, s, s.iscsi.RemoveTargetPortal, &iscsi.RemoveTargetPortalRequest{TargetPortal: portal})
+	}
 }

@@ -3,9 +3,15 @@
 package lab_test
 
 import (
+	"context"
 	"fmt"
+	"reflect"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/lab"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
@@ -15,7 +21,11 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
+	smbapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/smb/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
 )
@@ -29,8 +39,19 @@ type session struct {
 	disk       *disk.Disk
 	volume     *volume.Volume
 	filesystem *filesystem.Filesystem
+	smb        *smb.SMB
+	iscsi      *iscsi.ISCSI
 	calls      recorder
-	said       []string
+	steps      []step
+}
+
+// step is one call of a group: what it gave, and the boundary calls that it
+// made, the repeats of a poll folded.
+type step struct {
+	Method, Request string
+	Response        any
+	Err             error
+	Calls           []string
 }
 
 // recorder keeps the boundary calls of hosts.
@@ -71,44 +92,86 @@ func newSession(t *testing.T, node *simhost.Node, host *win.Host) *session {
 	if s.filesystem, err = filesystem.New(filesystemapi.On(s.host)); err != nil {
 		t.Fatal(err)
 	}
+	if s.smb, err = smb.New(smbapi.On(s.host), s.filesystem); err != nil {
+		t.Fatal(err)
+	}
+	if s.iscsi, err = iscsi.New(iscsiapi.On(s.host)); err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 
-// direct has the groups on a shipped node itself.
-func direct(t *testing.T, name string) *session {
+// direct has the groups on the node itself.
+func direct(t *testing.T, node *simhost.Node) *session {
 	t.Helper()
-	node := named(t, name)
 	return newSession(t, node, node.Host())
 }
 
 // through has the lab and internal/win/native in between.
-func through(t *testing.T, name string) *session {
+func through(t *testing.T, node *simhost.Node) *session {
 	t.Helper()
-	node := named(t, name)
 	l := hooked(t, node)
 	s := newSession(t, node, near(l))
 	s.lab = l
 	return s
 }
 
-// say writes down what a call gave, and the boundary calls that it made, the
-// repeats of a poll folded.
-func (s *session) say(what string, response any, err error) {
-	s.step(what, fmt.Sprintf("%+v, %v", response, err), fold(s.calls.made()))
+// ask calls a method of a group, and writes the step down.
+func ask[Request, Response any](t *testing.T, s *session, method func(context.Context, Request) (Response, error), req Request) Response {
+	t.Helper()
+	response, err := method(t.Context(), req)
+	s.note(method, req, response, err, fold(s.calls.made()))
+	return response
 }
 
-// sayOfAll is say for a call that asks all disks or volumes at once: which of
+// askOfAll is ask for a method that asks all disks or volumes at once: which of
 // them first is chance.
-func (s *session) sayOfAll(what string, response any, err error) {
-	calls := s.calls.made()
-	slices.Sort(calls)
-	s.step(what, fmt.Sprintf("%+v, %v", response, err), calls)
+func askOfAll[Request, Response any](t *testing.T, s *session, method func(context.Context, Request) (Response, error), req Request) Response {
+	t.Helper()
+	response, err := method(t.Context(), req)
+	s.note(method, req, response, err, sorted(s.calls.made()))
+	return response
 }
 
-func (s *session) step(what, result string, calls []string) {
-	s.said = append(s.said, what+": "+result)
-	for _, call := range calls {
-		s.said = append(s.said, what+" made "+call)
+// list is askOfAll for a method that takes nothing.
+func list[Response any](t *testing.T, s *session, method func(context.Context) (Response, error)) Response {
+	t.Helper()
+	response, err := method(t.Context())
+	s.note(method, nil, response, err, sorted(s.calls.made()))
+	return response
+}
+
+func sorted(calls []string) []string {
+	slices.Sort(calls)
+	return calls
+}
+
+func (s *session) note(method, request, response any, err error, calls []string) {
+	name := methodName(method)
+	if s.lab != nil {
+		carried.Store(name, true)
+	}
+	s.steps = append(s.steps, step{name, fmt.Sprintf("%+v", request), response, err, calls})
+}
+
+// methodName is the name of a bound method, as in disk.Disk.FindDisk.
+func methodName(method any) string {
+	name := runtime.FuncForPC(reflect.ValueOf(method).Pointer()).Name()
+	name = strings.TrimSuffix(name[strings.LastIndexByte(name, '/')+1:], "-fm")
+	return strings.NewReplacer("(*", "", ")", "").Replace(name)
+}
+
+// sameAs compares with the steps on the node itself. An error is what it says.
+func (s *session) sameAs(t *testing.T, direct *session) {
+	t.Helper()
+	diff := cmp.Diff(direct.steps, s.steps,
+		cmp.Exporter(func(reflect.Type) bool { return true }),
+		cmp.Comparer(func(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }))
+	if diff != "" {
+		t.Errorf("direct (-), through the lab (+):\n%.4000s", diff)
+	}
+	if diff := simhost.Diff(direct.node.Snapshot(), s.node.Snapshot()); diff != "" {
+		t.Error(diff)
 	}
 }
 
