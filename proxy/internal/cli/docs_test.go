@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -38,33 +37,6 @@ func TestDocs_Fields(t *testing.T) {
 	for line := range strings.Lines(sections) {
 		if cells := strings.Split(line, "|"); len(cells) > 4 && !strings.HasPrefix(line, "| field") && !strings.HasPrefix(line, "|---") && strings.TrimSpace(cells[2]) != "" && strings.TrimSpace(cells[3]) == "" {
 			t.Errorf("%s", line)
-		}
-	}
-}
-
-// What the pages give as an example is understood.
-func TestDocs_Examples(t *testing.T) {
-	for name := range pages() {
-		text, err := os.ReadFile(filepath.Join("testdata", docs, "cli", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(text)) {
-			command, ok := strings.CutPrefix(strings.TrimSpace(line), "csi-proxy ")
-			if !ok || !strings.Contains(command, "--host sim:") || strings.Contains(command, "sim:NAME") {
-				continue
-			}
-			t.Run(command, func(t *testing.T) {
-				args := strings.Fields(command)
-				for i, arg := range args {
-					if before, _, comment := strings.Cut(arg, "   "); comment {
-						args[i] = before
-					}
-				}
-				if r := runAlone(args...); r.code != 0 {
-					t.Errorf("%s", r.transcript(args))
-				}
-			})
 		}
 	}
 }
