@@ -33,5 +33,5 @@ func (c Case) Name() string { return strings.Join(c.IDs, ",") + " " + c.Shows }
 
 // Cases lists all cases.
 func Cases() []Case {
-	return slices.Concat(filesystemCases(), diskCases(), volumeCases(), smbCases(), iscsiCases(), systemCases(), libraryCases(), flowCases())
+	return slices.Concat(filesystemCases(), diskCases(), volumeCases(), smbCases(), iscsiCases(), systemCases(), libraryCases(), flowCases(), textCases())
 }

@@ -81,7 +81,7 @@ func volumeUnmountCases() []Case {
 			}
 			h.wantMounted(path, another)
 		}},
-		{IDs: []string{"VOL-20"}, Shows: "nothing to unmount is no error", Test: func(h *Host) {
+		{IDs: []string{"VOL-20", "TXT-8"}, Shows: "nothing to unmount is no error", Test: func(h *Host) {
 			h.must(h.World.WriteFile(h.Folder+`\file`, 1))
 			for _, path := range []string{h.Folder, h.Folder + `\none`, h.Folder + `\none\at\all`, h.Folder + `\file`} {
 				if err := h.unmount(deadID, path); err != nil {

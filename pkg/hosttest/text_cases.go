@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hosttest
+
+import (
+	"runtime"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
+)
+
+// textCases are about the words by which democratic-csi tells what has happened:
+// either the call succeeds, or they stand in the error. TXT-7 to TXT-9 are among
+// the cases of the volume group.
+func textCases() []Case {
+	return []Case{
+		{IDs: []string{"TXT-1"}, Shows: "PathExists and IsSymlink say that a path is not absolute", Test: func(h *Host) {
+			for _, path := range []string{`relative`, `pv1\foo`, `./pv1`, `C:pv1`} {
+				exists, err := h.pathExists(path)
+				h.wantError(err, errdefs.InvalidArgument, "not an absolute Windows path")
+				link, err := h.isSymlink(path)
+				h.wantError(err, errdefs.InvalidArgument, "not an absolute Windows path")
+				if exists || link {
+					h.Errorf("%s is there", path)
+				}
+			}
+		}},
+		{IDs: []string{"TXT-2"}, Shows: "Rmdir of a missing path has Windows' own words", Test: func(h *Host) {
+			words := "The system cannot find the file specified"
+			if runtime.GOOS == "windows" { // in its language; Wine has other words
+				words = win.ERROR_FILE_NOT_FOUND.Error()
+			}
+			h.wantText(h.rmdir(h.at("none"), false), words)
+		}},
+		{IDs: []string{"TXT-3"}, Shows: "a share that is mapped and linked already, and what stands in the link's place", Needs: []Ability{Model}, Spec: withShares, Test: func(h *Host) {
+			h.directories("taken")
+			for range 2 {
+				h.must(h.mapTo(sharedData, h.at("link")))
+			}
+			h.wantError(h.mapTo(`\\files\o'brien`, h.at("link")), errdefs.AlreadyExists, "ResourceExists")
+			h.wantError(h.mapTo(sharedData, h.at("taken")), errdefs.AlreadyExists, "ResourceExists")
+			state, err := h.linkState(h.at("link"))
+			h.must(err)
+			if !strings.HasPrefix(state.Target, sharedData) {
+				h.Errorf("it leads to %s", state.Target)
+			}
+		}},
+		{IDs: []string{"TXT-4"}, Shows: "what is not mapped is removed without an error", Needs: []Ability{Model}, Spec: withShares, Test: func(h *Host) {
+			h.must(h.mapTo(sharedData, ""))
+			for _, remote := range []string{sharedData, sharedData, `\\nowhere\share`} {
+				h.must(h.unmap(remote))
+			}
+		}},
+		{IDs: []string{"V23"}, Shows: "no name of a share becomes a query", Needs: []Ability{Model}, Spec: withShares, Test: noShareIsQuery},
+		{IDs: []string{"V23"}, Shows: "no name of a share becomes a query where shares are found by one", Needs: []Ability{Model}, Spec: func(spec *simhost.NodeSpec) {
+			withShares(spec)
+			spec.Switches.SMBMappingNotByPath = true
+		}, Test: noShareIsQuery},
+		{IDs: []string{"TXT-5"}, Shows: "a target that is connected is connected without an error", Needs: []Ability{Model}, Spec: withTarget, Test: func(h *Host) {
+			for range 2 {
+				for range 2 {
+					_, err := h.ISCSI.ConnectTarget(h.Context(), &iscsi.ConnectTargetRequest{TargetPortal: textPortal, IQN: textTarget})
+					h.must(err)
+				}
+				h.Groups = h.Restarted()
+			}
+		}},
+		{IDs: []string{"TXT-6"}, Shows: "an unknown target or portal is ObjectNotFound", Needs: []Ability{Model}, Spec: withTarget, Test: func(h *Host) {
+			for _, at := range []struct {
+				portal *iscsi.TargetPortal
+				iqn    string
+			}{
+				{textPortal, "iqn.2020-01.example.san:none"},
+				{&iscsi.TargetPortal{TargetAddress: "10.0.0.99", TargetPort: 3260}, textTarget},
+			} {
+				_, disconnect := h.ISCSI.DisconnectTarget(h.Context(), &iscsi.DisconnectTargetRequest{TargetPortal: at.portal, IQN: at.iqn})
+				_, disks := h.ISCSI.GetTargetDisks(h.Context(), &iscsi.GetTargetDisksRequest{TargetPortal: at.portal, IQN: at.iqn})
+				for _, err := range []error{disconnect, disks} {
+					h.wantError(err, errdefs.NotFound, "ObjectNotFound")
+				}
+			}
+			for _, portal := range []*iscsi.TargetPortal{{TargetAddress: "10.0.0.99", TargetPort: 3260}, {TargetAddress: "10.0.0.10", TargetPort: 3261}} {
+				_, err := h.ISCSI.RemoveTargetPortal(h.Context(), &iscsi.RemoveTargetPortalRequest{TargetPortal: portal})
+				h.wantError(err, errdefs.NotFound, "ObjectNotFound")
+			}
+		}},
+	}
+}
+
+const (
+	sharedData = `\\files\data`
+	textTarget = "iqn.2020-01.example.san:text"
+)
+
+var textPortal = &iscsi.TargetPortal{TargetAddress: "10.0.0.10", TargetPort: 3260}
+
+func withShares(spec *simhost.NodeSpec) {
+	spec.SMB = []simhost.SMBServerSpec{{
+		Name: "files", Users: []simhost.SMBUserSpec{{Name: "bob", Password: "secret"}},
+		Shares: []simhost.SMBShareSpec{{Name: "data"}, {Name: "o'brien"}},
+	}}
+}
+
+func withTarget(spec *simhost.NodeSpec) {
+	spec.Services = append(spec.Services, simhost.ServiceSpec{Name: "MSiSCSI", Start: "auto"})
+	spec.ISCSI = &simhost.ISCSISpec{
+		Portals: []simhost.ISCSIPortalSpec{{Address: textPortal.TargetAddress, Registered: true}},
+		Targets: []simhost.ISCSITargetSpec{{Name: textTarget, LUNs: []simhost.DiskSpec{{Name: "lun", Size: simhost.GiB, Serial: "lun"}}}},
+	}
+}
+
+// noShareIsQuery maps a share whose name ends a text of WQL, and removes others
+// by names that would select it, or the one beside it, in a query.
+func noShareIsQuery(h *Host) {
+	for _, remote := range []string{sharedData, `\\files\o'brien`} {
+		for range 2 {
+			h.must(h.mapTo(remote, ""))
+		}
+	}
+	before := h.Node.Snapshot()
+	for _, remote := range []string{
+		`\\files\x' OR '1'='1`, `\\files\data' OR RemotePath LIKE '%`, `\\files\data'`, `\\fil'es\data`, `\\files\%`, `\\files\dat_`, `\\files\o''brien`, `\\files\o`,
+	} {
+		if err := h.unmap(remote); err != nil && errdefs.KindOf(err) != errdefs.InvalidArgument {
+			h.Errorf("%s: %v", remote, err)
+		}
+	}
+	h.wantUnchanged(before)
+	h.must(h.unmap(`\\files\o'brien`))
+	if got := h.Node.SMBMappings(); len(got) != 1 || got[0].RemotePath != sharedData {
+		h.Errorf("mapped: %+v", got)
+	}
+}
+
+// mapTo maps a share of withShares and links to it, but for "".
+func (h *Host) mapTo(remote, local string) error {
+	_, err := h.SMB.NewSMBGlobalMapping(h.Context(), &smb.NewSMBGlobalMappingRequest{RemotePath: remote, LocalPath: local, Username: "bob", Password: "secret"})
+	return err
+}
+
+func (h *Host) unmap(remote string) error {
+	_, err := h.SMB.RemoveSMBGlobalMapping(h.Context(), &smb.RemoveSMBGlobalMappingRequest{RemotePath: remote})
+	return err
+}
