@@ -10,7 +10,7 @@ LINT     := v2.15.0
 export CGO_ENABLED ?= 1
 export GOFLAGS ?= -buildvcs=false
 
-.PHONY: demo test unit cross tidy lint abi-golden test-wine test-lab conformance test-windows fuzz build clean
+.PHONY: demo test unit cross tidy lint abi-golden test-wine test-lab conformance test-windows fuzz mutants build clean
 
 demo:
 	$(GO) run ./proxy/cmd/csi-proxy demo
@@ -69,6 +69,12 @@ test-windows:
 FUZZTIME ?= 30s
 fuzz:
 	test/fuzz.sh $(FUZZTIME)
+
+# COUNT mistakes chosen at random from SEED on; without SEED the hand-written ones.
+COUNT ?= 20
+mutants:
+	test/require.sh gcc
+	$(GO) run ./test/mutants $(if $(SEED),-seed $(SEED) -count $(COUNT))
 
 build:
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build -trimpath -o bin/ ./proxy/cmd/csi-proxy

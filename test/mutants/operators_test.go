@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"go/token"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const sample = `package sample
+
+import "fmt"
+
+type mutex struct{}
+
+func (m *mutex) Lock()   {}
+func (m *mutex) Unlock() {}
+
+type store struct {
+	mu    mutex
+	disks map[int]string
+	n     int
+	at    string
+}
+
+func (s *store) add(name string) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := check(name); err != nil {
+		return 0, fmt.Errorf("7 are %w", err)
+	}
+	s.at = "here"
+	s.n += 2
+	s.disks[s.n] = name
+	return s.n, nil
+}
+
+func check(name string) error {
+	if name != "none" {
+		return nil
+	}
+	return fmt.Errorf("no name: %s", name)
+}
+`
+
+// Each operator on the sample: what stands there, and what instead.
+func TestOperators(t *testing.T) {
+	const guard = "if err := check(name); err != nil {\n\t\treturn 0, fmt.Errorf(\"7 are %w\", err)\n\t}"
+	const named = "if name != \"none\" {\n\t\treturn nil\n\t}"
+	early := func(before string) string { return " -> return 0, nil\n|" + before }
+	want := map[string][]string{
+		"negated condition":   {`err != nil -> !(err != nil)`, `name != "none" -> !(name != "none")`},
+		"dropped error check": {`err != nil -> (err != nil && false)`},
+		"dropped lock":        {`s.mu.Lock() -> , defer s.mu.Unlock() -> `},
+		"swapped statements": {
+			"defer s.mu.Unlock() -> " + guard + ", " + guard + " -> defer s.mu.Unlock()",
+			"s.n += 2 -> s.disks[s.n] = name, s.disks[s.n] = name -> s.n += 2",
+		},
+		"changed constant": {`0 -> (0 + 1)`, `2 -> (2 + 1)`, `"none" -> "none" + "x"`},
+		"early return": {
+			early("s.mu.Lock()"), early("defer s.mu.Unlock()"), early("if err := check(name); err != nil {"),
+			early(`s.at = "here"`), early("s.n += 2"), early("s.disks[s.n] = name"), early("return s.n, nil"),
+			" -> return nil\n|" + named[:19], " -> return nil\n|return fmt.Errorf(\"no name: %s\", name)",
+		},
+	}
+	tree := &tree{fset: token.NewFileSet(), exports: map[string]string{}}
+	p := parsed(t, tree, sample)
+	for _, op := range operators {
+		t.Run(op.name, func(t *testing.T) {
+			var got []string
+			for _, s := range tree.apply(op, p) {
+				got = append(got, shown(s))
+			}
+			if diff := cmp.Diff(want[op.name], got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func parsed(t *testing.T, tree *tree, text string) *pkg {
+	t.Helper()
+	lines, err := golist(t.Context(), "{{.ImportPath}} {{.Export}}", "-export", "-deps", "fmt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree.addExports(lines)
+	f := &file{name: "sample.go", text: []byte(text)}
+	if f.ast, err = tree.parse(f, f.text); err != nil {
+		t.Fatal(err)
+	}
+	p := &pkg{path: "sample", files: []*file{f}}
+	if p.info, err = tree.check(p, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func shown(s site) string {
+	var edits []string
+	for _, e := range s.edits {
+		text := string(s.file.text[e.from:e.to]) + " -> " + e.text
+		if e.from == e.to {
+			before, _, _ := strings.Cut(string(s.file.text[e.from:]), "\n")
+			text += "|" + before
+		}
+		edits = append(edits, text)
+	}
+	return strings.Join(edits, ", ")
+}
+
+// Every hand-written mutant finds its text, and compiles.
+func TestPlanted(t *testing.T) {
+	t.Chdir("../..")
+	tree, err := loadTree(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mutants, err := tree.planted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(mutants) != 20 {
+		t.Errorf("%d mutants, want 20", len(mutants))
+	}
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// tested are the packages whose tests may catch a mutant.
+var tested = []string{"./...", "./proxy/..."}
+
+// runner runs the tests that can see a mutant.
+type runner struct {
+	dir   string                     // of overlays
+	deps  map[string]map[string]bool // what a package and its tests import, by import path
+	takes map[string]time.Duration   // its tests without a mutant
+}
+
+// newRunner runs the tests as they are: they must pass, and tell how long each
+// package takes.
+func newRunner(ctx context.Context) (*runner, error) {
+	r := &runner{deps: map[string]map[string]bool{}, takes: map[string]time.Duration{}}
+	lines, err := golist(ctx, `{{if .ForTest}}{{else}}{{.ImportPath}} {{join .Deps " "}}{{end}}`, append([]string{"-test"}, tested...)...)
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range lines {
+		fields := strings.Fields(line)
+		path, isTest := strings.CutSuffix(fields[0], ".test")
+		if !isTest {
+			continue
+		}
+		r.deps[path] = map[string]bool{}
+		for _, dep := range fields[1:] {
+			r.deps[path][dep] = true // "[path.test]" may follow: the package as its test sees it
+		}
+	}
+	if r.dir, err = os.MkdirTemp("", "mutants"); err != nil {
+		return nil, err
+	}
+	return r, r.measure(ctx)
+}
+
+func (r *runner) close() error { return os.RemoveAll(r.dir) }
+
+// event is what go test -json says of a test or, without one, of a package.
+type event struct {
+	Action, Package, Test, Output string
+	Elapsed                       float64
+}
+
+func (r *runner) measure(ctx context.Context) error {
+	failed := ""
+	err := gotest(ctx, slices.Sorted(maps.Keys(r.deps)), nil, func(e event) {
+		// A cached result has the times of its tests, but not its own.
+		if e.Test != "" && !strings.Contains(e.Test, "/") {
+			r.takes[e.Package] += time.Duration(e.Elapsed * float64(time.Second))
+		}
+		if e.Action == "fail" && failed == "" {
+			failed = strings.TrimSpace(e.Package + " " + e.Test)
+		}
+	})
+	if failed != "" {
+		return fmt.Errorf("%s fails without a mutant", failed)
+	}
+	return err
+}
+
+// catch names the first test that a mutant fails; "" where none does.
+func (r *runner) catch(ctx context.Context, m mutant) (by string, err error) {
+	overlay, err := r.overlay(m)
+	if err != nil {
+		return "", err
+	}
+	for _, packages := range r.order(m) {
+		if len(packages) == 0 {
+			continue
+		}
+		err := gotest(ctx, packages, r.flags(m, overlay, packages), func(e event) {
+			if e.Action == "fail" && by == "" {
+				by = strings.TrimSpace(strings.TrimPrefix(e.Package, module) + " " + e.Test)
+			}
+		})
+		if by != "" || err != nil {
+			return by, err
+		}
+	}
+	return "", nil
+}
+
+const module = "github.com/kubernetes-csi/csi-proxy/"
+
+// order is what to test: the mutant's own package first, or the one above it
+// where it has no tests, and then all that import it, the quickest first.
+func (r *runner) order(m mutant) [2][]string {
+	near := m.pkg.path
+	if r.deps[near] == nil {
+		near = near[:strings.LastIndexByte(near, '/')]
+	}
+	var order [2][]string
+	for path, deps := range r.deps {
+		switch {
+		case path == near:
+			order[0] = append(order[0], path)
+		case deps[m.pkg.path]:
+			order[1] = append(order[1], path)
+		}
+	}
+	slices.SortFunc(order[1], func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.takes[a], r.takes[b]), cmp.Compare(a, b))
+	})
+	return order
+}
+
+// flags: what takes far longer than without the mutant hangs, and is caught.
+func (r *runner) flags(m mutant, overlay string, packages []string) []string {
+	slowest := time.Duration(0)
+	for _, path := range packages {
+		slowest = max(slowest, r.takes[path])
+	}
+	limit := time.Minute + 4*slowest
+	flags := []string{"-failfast", "-overlay=" + overlay}
+	if m.race {
+		limit *= 5
+		flags = append(flags, "-race")
+	}
+	return append(flags, "-timeout="+limit.String())
+}
+
+// overlay writes a mutant and the file that puts it in place of the original.
+func (r *runner) overlay(m mutant) (string, error) {
+	original, err := filepath.Abs(m.file.name)
+	if err != nil {
+		return "", err
+	}
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {original: r.mutated(m)}})
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(r.dir, "overlay.json")
+	return name, errors.Join(os.WriteFile(r.mutated(m), m.text, 0o600), os.WriteFile(name, replace, 0o600))
+}
+
+func (r *runner) mutated(m mutant) string { return filepath.Join(r.dir, filepath.Base(m.file.name)) }
+
+func (r *runner) diff(ctx context.Context, m mutant) string {
+	cmd := exec.CommandContext(ctx, "diff", "-u", "--label", m.file.name, "--label", m.what, m.file.name, r.mutated(m))
+	out, _ := cmd.CombinedOutput() // it fails because they differ
+	return string(out)
+}
+
+// gotest tests packages and hands over what happens. Tests that fail are no
+// error.
+func gotest(ctx context.Context, packages, flags []string, happens func(event)) error {
+	args := append([]string{"test", "-json", "-vet=off"}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that the tests end, too
+	stderr := &bytes.Buffer{}
+	cmd.Stderr = stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	failed := false
+	lines := bufio.NewReader(out)
+	for decoder := json.NewDecoder(lines); decoder.More(); {
+		var e event
+		if err := decoder.Decode(&e); err != nil {
+			return errors.Join(err, cmd.Wait())
+		}
+		failed = failed || e.Action == "fail"
+		happens(e)
+	}
+	if err := cmd.Wait(); err != nil && !failed {
+		return fmt.Errorf("go test: %w: %s", err, stderr)
+	}
+	return nil
+}
