@@ -17,8 +17,8 @@ type table struct {
 	items  []object
 	header []string // nil: rows that explain themselves
 	wide   int      // how many columns at the end only people with room see
-	width  int      // where lines are cut for people without room; 0 is nowhere
 	rows   [][]string
+	tree   *branch // drawn below the rows; nil is none
 }
 
 // object is one item of an answer. Its name is that by which other verbs take it.
@@ -39,14 +39,7 @@ func one(item object, format string, args ...any) *table {
 	return t
 }
 
-// draw adds lines that belong to the items as a whole.
-func (t *table) draw(lines string) {
-	for line := range strings.Lines(lines) {
-		t.rows = append(t.rows, []string{strings.TrimSuffix(line, "\n")})
-	}
-}
-
-// text aligns the columns.
+// text aligns the columns, and draws.
 func (t *table) text(wide, header bool) string {
 	rows := t.rows
 	if header && t.header != nil {
@@ -67,11 +60,10 @@ func (t *table) text(wide, header bool) string {
 		for i, cell := range row {
 			fmt.Fprintf(&line, "%-*s  ", widths[i], cell)
 		}
-		text := strings.TrimRight(line.String(), " ")
-		if t.width > 0 && !wide {
-			text = cut(text, t.width)
-		}
-		out.WriteString(text + "\n")
+		out.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	if t.tree != nil {
+		t.tree.draw(&out, "", wide)
 	}
 	return out.String()
 }

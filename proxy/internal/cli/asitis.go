@@ -11,14 +11,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 )
 
-// asItIs is an object that a change is about as it is now, and drawn. Of some
-// there is nothing to ask, and nothing is drawn.
-func asItIs(ctx context.Context, h *host, about object) (object, string, error) {
+// asItIs is an object that a change is about as it is now, and the tree of it.
+// Of some there is nothing to ask, and no tree.
+func asItIs(ctx context.Context, h *host, about object) (object, *branch, error) {
 	now, b, err := look(ctx, h, about)
 	if err != nil || b == nil {
-		return about, "", err
+		return about, nil, err
 	}
-	return now, (&branch{below: []*branch{b}}).draw(""), nil
+	return now, &branch{below: []*branch{b}}, nil
 }
 
 func look(ctx context.Context, h *host, about object) (object, *branch, error) {

@@ -24,28 +24,39 @@ var completers = map[string]func(ctx context.Context, h *host, before []string) 
 	"PORTAL": completePortals,
 	"IQN":    completeTargets,
 	"REMOTE": completeShares,
+
+	"REMOTE|PATH": completeShares,
 }
 
 // patience is how long a shell waits for what completes a line.
 const patience = 2 * time.Second
 
-// completeArguments completes the arguments of those names, paths as the shell
-// does.
+// words are what other arguments and flags may be.
+var words = map[string][]string{
+	"RULE":       ruleNames(),
+	"FILESYSTEM": {"NTFS", "ReFS", "FAT32", "exFAT"},
+}
+
+// completeArguments completes the arguments of those names.
 func (a *app) completeArguments(names []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, before []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(before) >= len(names) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		switch name := names[len(before)]; {
-		case name == "PATH" && a.host == "local":
-			return nil, cobra.ShellCompDirectiveDefault
-		case name == "RULE":
-			return ruleNames(), cobra.ShellCompDirectiveNoFileComp
-		case completers[name] != nil:
-			return a.askForCompletion(cmd, before, completers[name]), cobra.ShellCompDirectiveNoFileComp
-		}
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return a.completeNamed(cmd, names[len(before)], before)
 	}
+}
+
+// completeNamed completes an argument of that name; paths of this machine the
+// shell knows.
+func (a *app) completeNamed(cmd *cobra.Command, name string, before []string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	switch {
+	case name == "PATH" && a.host == "local":
+		return nil, cobra.ShellCompDirectiveDefault
+	case completers[name] != nil:
+		return a.askForCompletion(cmd, before, completers[name]), cobra.ShellCompDirectiveNoFileComp
+	}
+	return words[name], cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *app) askForCompletion(cmd *cobra.Command, before []string, complete func(context.Context, *host, []string) []string) []string {
@@ -62,6 +73,13 @@ func (a *app) askForCompletion(cmd *cobra.Command, before []string, complete fun
 // completeFlag completes a flag's values.
 func completeFlag(cmd *cobra.Command, flag string, values ...string) {
 	registerCompletion(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// completeFlagAs completes a flag's values as the arguments of that name.
+func (a *app) completeFlagAs(cmd *cobra.Command, flag, name string) {
+	registerCompletion(cmd, flag, func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return a.completeNamed(cmd, name, nil)
+	})
 }
 
 func registerCompletion(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {

@@ -277,7 +277,10 @@ func described(d disk.Description) diskObject {
 	o := diskObject{
 		Number: d.Number, SizeBytes: d.Size, SectorBytes: d.SectorSize,
 		Vendor: strings.TrimSpace(d.Vendor), Product: strings.TrimSpace(d.Product), Revision: strings.TrimSpace(d.Revision),
-		Serial: d.SerialNumber, Page83: d.Page83(), Bus: d.BusType.String(),
+		Serial: d.SerialNumber, Page83: d.Page83(),
+	}
+	if d.BusType != 0 { // unknown, as of a disk that does not answer
+		o.Bus = d.BusType.String()
 	}
 	if d.StateKnown() {
 		o.State, o.ReadOnly = stateName(!d.State.Offline), &d.State.ReadOnly

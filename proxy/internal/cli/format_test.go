@@ -96,7 +96,21 @@ func TestFormats_Golden(t *testing.T) {
 		{"system", "service", "MSiSCSI", "-o", "json"},
 		{"system", "bios", "-o", "json"},
 		{"disk", "list", "-o", "xml"},
+		{"disk", "partition", "1", "--dry-run", "-o", "json"},
+		{"system", "stop", "Agent", "--dry-run", "-o", "yaml"},
+		{"system", "stop", "Agent", "--dry-run", "-o", "name"},
 		{"disk", "online", "2", "-o", "json"},
+		{"disk", "ready", "2"},
+		{"disk", "rescan", "-o", "name"},
+		{"disk", "find", "serial", "none"},
+		{"volume", "resize", volGrowable, "-o", "yaml"},
+		{"volume", "flush", volD, "-o", "name"},
+		{"fs", "link-state", `C:\mnt`},
+		{"fs", "link-state", `C:\mnt`, "-o", "yaml"},
+		{"fs", "mkdir", `C:\new`, "-o", "json"},
+		{"smb", "map", `\\domain\share`, "--link", `C:\share`, "-o", "yaml"},
+		{"smb", "of", `C:\share`, "-o", "yaml"},
+		{"system", "start", "Base", "-o", "yaml"},
 		{"disk", "list", "--dry-run"},
 	} {
 		out.WriteString(s.run(args...).transcript(args))
@@ -148,6 +162,27 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
+// A rescan and a flush are only told of, too.
+func TestDryRun_Harmless(t *testing.T) {
+	for name, test := range map[string]struct {
+		args  []string
+		calls func(simhost.Call) bool
+	}{
+		"rescan": {[]string{"disk", "rescan"}, func(c simhost.Call) bool { return strings.Contains(c.Subject, "UpdateHostStorageCache") }},
+		"flush":  {[]string{"volume", "flush", volD}, func(c simhost.Call) bool { return c.Method == "Device.Flush" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			if r := s.run(append(test.args, "--dry-run")...); r.code != 0 || !strings.HasPrefix(r.out, "would ") || slices.ContainsFunc(s.node.Calls().Calls(), test.calls) {
+				t.Errorf("%s", r.transcript(nil))
+			}
+			if r := s.run(test.args...); r.code != 0 || !slices.ContainsFunc(s.node.Calls().Calls(), test.calls) {
+				t.Errorf("%s", r.transcript(nil))
+			}
+		})
+	}
+}
+
 func TestFormat_Options(t *testing.T) {
 	s := newSite(t)
 	r := s.run("volume", "format", volRAW, "--fs", "refs", "--label", "my data", "--unit", "64KiB")
@@ -164,36 +199,5 @@ func TestWait_TimesOut(t *testing.T) {
 	s := newSite(t)
 	if r := s.run("disk", "wait", "serial", "nobody's", "--timeout", "1ms"); r.code != 5 {
 		t.Errorf("%s", r.transcript(nil))
-	}
-}
-
-func TestCompletion(t *testing.T) {
-	for _, test := range []struct {
-		args []string
-		want []string
-	}{
-		{[]string{"disk", "list", "--host", "sim:a"}, []string{"sim:aws-nitro", "sim:azure-scsi"}},
-		{[]string{"disk", "list", "-o", ""}, []string{"table", "wide", "json", "yaml", "name"}},
-		{[]string{"disk", "wait", ""}, []string{"azure-lun", "ebs", "serial"}},
-		{[]string{"disk", "wait", "serial", ""}, nil},
-		{[]string{"vol"}, []string{"volume"}},
-	} {
-		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
-			r := runAlone(append([]string{"__completeNoDesc"}, test.args...)...)
-			got := strings.Split(r.out, "\n")
-			for _, want := range test.want {
-				if !slices.Contains(got, want) {
-					t.Errorf("got %q, want %s", got, want)
-				}
-			}
-			if test.want == nil && got[0] != ":4" {
-				t.Errorf("got %q, want nothing", got)
-			}
-		})
-	}
-	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if r := runAlone("completion", shell); r.code != 0 || !strings.Contains(r.out, "csi-proxy") {
-			t.Errorf("%s: %+v", shell, r)
-		}
 	}
 }

@@ -99,7 +99,7 @@ func (r *run) tell(ctx context.Context, c change) error {
 		return err
 	}
 	r.plan = one(planObject{c.words, now.kind(), now}, "would %s", c.words)
-	r.plan.draw(drawn)
+	r.plan.tree = drawn
 	return errPlanned
 }
 
@@ -116,11 +116,11 @@ func (r *run) tellUnfinished(ctx context.Context, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), aftermath)
 	defer cancel()
 	_, drawn, err := asItIs(ctx, r.host, r.begun.about)
+	r.note(fmt.Sprintf("not finished: %s; it may still go on\n", r.begun.words))
 	switch {
 	case err != nil:
-		drawn = fmt.Sprintf("how it is now cannot be told: %v\n", err)
-	case drawn != "":
-		drawn = "as it is now:\n" + drawn
+		r.note(fmt.Sprintf("how it is now cannot be told: %v\n", err))
+	case drawn != nil:
+		r.note("as it is now:\n" + (&table{tree: drawn}).text(false, false))
 	}
-	r.note(fmt.Sprintf("not finished: %s; it may still go on\n%s", r.begun.words, drawn))
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -37,35 +38,42 @@ func readTree(ctx context.Context, h *host, _ []string) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{kind: kindDisk, width: treeWidth}
 	root := &branch{}
+	t := &table{kind: kindDisk, tree: root}
 	for _, d := range disks {
-		if d.Number == diskapi.NoNumber {
-			root.below = append(root.below, silentBranch(d))
+		if d.Number == diskapi.NoNumber { // by which it would be an item
+			root.below = append(root.below, &branch{words: []string{"disk " + unknown, d.Path}, wrong: []string{unanswered(d.Err)}})
 			continue
 		}
-		o, err := diskInFull(ctx, h, d.Number)
+		o, err := listedInFull(ctx, h, d)
 		switch {
 		case errors.Is(err, errdefs.ErrNotFound):
 			continue // gone since it was listed
-		case ctx.Err() != nil:
-			return nil, err
 		case err != nil:
-			o = described(d)
-			o.Problems = append(o.Problems, problem(err))
+			return nil, err
 		}
 		t.items = append(t.items, o)
 		root.below = append(root.below, diskBranch(o))
 	}
-	t.draw(root.draw(""))
 	return t, nil
 }
 
-// silentBranch is a disk that does not tell its number, by which it would be an
-// item of a document.
-func silentBranch(d disk.Description) *branch {
-	return &branch{words: []string{"disk " + unknown, d.Path}, wrong: []string{"does not answer: " + problem(d.Err)}}
+// listedInFull is a disk of a list with its partitions and volumes, as far as it
+// answers. One that has just not answered is not waited for again.
+func listedInFull(ctx context.Context, h *host, d disk.Description) (diskObject, error) {
+	err := d.Err
+	if !errors.Is(err, context.DeadlineExceeded) {
+		var o diskObject
+		if o, err = diskInFull(ctx, h, d.Number); err == nil || ctx.Err() != nil || errors.Is(err, errdefs.ErrNotFound) {
+			return o, err
+		}
+	}
+	o := described(d)
+	o.Problems = append(o.Problems, unanswered(err))
+	return o, nil
 }
+
+func unanswered(err error) string { return "does not answer: " + problem(err) }
 
 // diskInFull is a disk with its partitions and volumes.
 func diskInFull(ctx context.Context, h *host, number uint32) (diskObject, error) {
@@ -133,25 +141,55 @@ func leaf(words ...string) *branch {
 // treeWidth is what fits a terminal.
 const treeWidth = 100
 
-// draw draws what is below a branch, behind an indent.
-func (b *branch) draw(indent string) string {
-	var out strings.Builder
+// draw draws what is below a branch, behind an indent. Where it is not wide, lines
+// are cut, and those that tell what is wrong are broken.
+func (b *branch) draw(out *strings.Builder, indent string, wide bool) {
 	for i, child := range b.below {
 		fork, next := "├─ ", "│  "
 		if i == len(b.below)-1 {
 			fork, next = "└─ ", "   "
 		}
-		out.WriteString(indent + fork + strings.Join(child.words, "  ") + "\n")
 		bar := "   "
 		if len(child.below) > 0 {
 			bar = "│  "
 		}
-		for _, wrong := range child.wrong {
-			out.WriteString(indent + next + bar + "! " + wrong + "\n")
+		text := strings.Join(child.words, "  ")
+		if !wide {
+			text = cut(text, treeWidth-utf8.RuneCountInString(indent+fork))
 		}
-		out.WriteString(child.draw(indent + next))
+		out.WriteString(indent + fork + text + "\n")
+		for _, wrong := range child.wrong {
+			mark(out, indent+next+bar, wrong, wide)
+		}
+		child.draw(out, indent+next, wide)
 	}
-	return out.String()
+}
+
+// mark writes what is wrong.
+func mark(out *strings.Builder, indent, wrong string, wide bool) {
+	lines := []string{wrong}
+	if !wide {
+		lines = wrap(wrong, treeWidth-utf8.RuneCountInString(indent+"! "))
+	}
+	for i, line := range lines {
+		sign := "! "
+		if i > 0 {
+			sign = "  "
+		}
+		out.WriteString(indent + sign + line + "\n")
+	}
+}
+
+// wrap breaks a text between words.
+func wrap(text string, width int) (lines []string) {
+	line := ""
+	for _, w := range strings.Fields(text) {
+		if line != "" && utf8.RuneCountInString(line+" "+w) > width {
+			lines, line = append(lines, line), ""
+		}
+		line = cut(strings.TrimPrefix(line+" "+w, " "), width)
+	}
+	return append(lines, line)
 }
 
 func diskBranch(o diskObject) *branch {

@@ -7,13 +7,47 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unicode/utf8"
 
 	"github.com/kubernetes-csi/csi-proxy/proxy/v2/internal/golden"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
-// The tree reads at a glance, in 100 columns.
+// widest is the longest line in columns.
+func widest(text string) (columns int) {
+	for line := range strings.Lines(text) {
+		columns = max(columns, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")))
+	}
+	return columns
+}
+
+// The tree of each node fits 100 columns.
+func TestTree_Width(t *testing.T) {
+	for _, name := range nodeNames() {
+		t.Run(name, func(t *testing.T) {
+			if r := runAlone("tree", "--host", "sim:"+name); r.code != 0 || r.err != "" || widest(r.out) > 100 {
+				t.Errorf("%d columns\n%s", widest(r.out), r.transcript(nil))
+			}
+		})
+	}
+}
+
+// A driver's mount path may not fit; -o wide cuts nothing.
+func TestTree_Wide(t *testing.T) {
+	const folder = `C:\var\lib\kubelet\plugins\kubernetes.io\csi\disk.csi.example.com\3d2c1a0f-c0ffee\globalmount-of-a-claim`
+	s := newSite(t)
+	s.prepare([][]string{{"fs", "mkdir", folder}, {"volume", "mount", volD, folder}})
+	if r := s.run("tree"); widest(r.out) != 100 || !strings.Contains(r.out, folder[:80]) {
+		t.Errorf("%s", r.transcript(nil))
+	}
+	if r := s.run("tree", "-o", "wide"); !strings.Contains(r.out, folder+"\n") {
+		t.Errorf("%s", r.transcript(nil))
+	}
+}
+
+// The tree reads at a glance.
 func TestTree(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows words its errors itself, in its language")
@@ -30,11 +64,6 @@ func TestTree(t *testing.T) {
 	} {
 		if r.code != 0 || r.err != "" {
 			t.Errorf("%s", r.transcript(r.args))
-		}
-		for line := range strings.Lines(r.out) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
-				t.Errorf("%d columns: %s", n, line)
-			}
 		}
 		out.WriteString(r.transcript(r.args))
 	}
@@ -53,6 +82,56 @@ func TestTree_VolumesUnknown(t *testing.T) {
 	})
 	r := s.run("tree")
 	if r.code != 0 || strings.Count(r.out, "no mount manager") != 2 || !strings.Contains(r.out, "disk 4") || !strings.Contains(r.out, "partition 5") {
+		t.Errorf("%s", r.transcript(nil))
+	}
+}
+
+// A disk that does not answer is marked, and asked no more than once.
+func TestTree_SilentDisks(t *testing.T) {
+	const (
+		deviceNumber = 0x2D1080 // IOCTL_STORAGE_GET_DEVICE_NUMBER
+		property     = 0x2D1400 // IOCTL_STORAGE_QUERY_PROPERTY
+		blank        = "#5&6e6f1dc1&0&000203#"
+	)
+	t.Run("no number", func(t *testing.T) {
+		s := newSite(t)
+		s.node.OnCall(func(c simhost.Call, do func() error) error {
+			if c.Code == deviceNumber && strings.Contains(c.Subject, blank) {
+				return errors.New("torn cable")
+			}
+			return do()
+		})
+		r := s.run("tree")
+		if r.code != 0 || strings.Contains(r.out, "disk 1 ") || !strings.Contains(r.out, "└─ disk ?  ") || !strings.Contains(r.out, "! does not answer: torn cable\n") {
+			t.Errorf("%s", r.transcript(nil))
+		}
+	})
+	t.Run("hangs", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSite(t)
+			repaired := make(chan struct{})
+			s.node.OnCall(func(c simhost.Call, do func() error) error {
+				if c.Code == property && strings.Contains(c.Subject, blank) {
+					<-repaired
+				}
+				return do()
+			})
+			start := time.Now()
+			r := s.run("tree")
+			took := time.Since(start)
+			close(repaired)
+			if r.code != 0 || took > 10*time.Second || !strings.Contains(r.out, "disk 1\n│     ! state unknown\n│     ! does not answer: description of\n") || !strings.Contains(r.out, "│       running: context deadline exceeded") || widest(r.out) > 100 || !strings.Contains(r.out, "disk 4 ") {
+				t.Errorf("after %s\n%s", took, r.transcript(nil))
+			}
+		})
+	})
+}
+
+// A mount folder that was formatted away is still the mount manager's.
+func TestTree_StaleMount(t *testing.T) {
+	s := newSite(t)
+	s.prepare([][]string{{"fs", "mkdir", `D:\mnt`}, {"volume", "mount", volGrowable, `D:\mnt`}, {"volume", "format", volD}})
+	if r := s.run("tree"); r.code != 0 || !strings.Contains(r.out, "D:\\mnt\n│              ! stale: the volume is not mounted there any more\n") {
 		t.Errorf("%s", r.transcript(nil))
 	}
 }
@@ -78,7 +157,8 @@ func TestTree_Marks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
-			for line := range strings.Lines((&branch{below: []*branch{test.branch}}).draw("")) {
+			drawn := &table{tree: &branch{below: []*branch{test.branch}}}
+			for line := range strings.Lines(drawn.text(false, false)) {
 				if _, mark, ok := strings.Cut(line, "! "); ok {
 					got.WriteString("! " + mark)
 				}

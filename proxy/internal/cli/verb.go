@@ -20,7 +20,7 @@ type verb struct {
 	long    string // what short does not say
 	example string // without the program's name and the group's
 	flags   func(*pflag.FlagSet)
-	values  map[string][]string // what flags may be, for completion
+	values  map[string]string // the arguments as which flags are completed
 
 	// One of these. What a change answers for people is one line.
 	read, change func(ctx context.Context, h *host, args []string) (*table, error)
@@ -56,8 +56,8 @@ func (a *app) command(group string, v verb) *cobra.Command {
 	}
 	how.output.flags(cmd.Flags())
 	completeFlag(cmd, "output", formats...)
-	for flag, values := range v.values {
-		completeFlag(cmd, flag, values...)
+	for flag, name := range v.values {
+		a.completeFlagAs(cmd, flag, name)
 	}
 	if v.change != nil {
 		cmd.Flags().BoolVar(&how.dryRun, "dry-run", false, "only tell what would be changed, and not whether it would succeed")

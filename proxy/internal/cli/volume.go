@@ -119,7 +119,7 @@ func formatVerb() verb {
 		short:   "Format a volume, with NTFS unless another file system is wanted",
 		long:    "A file system that Windows has mounted on it is lost.\n" + spellings,
 		example: `format D:\ --fs ReFS --label data --dry-run --host sim:azure-scsi`,
-		values:  map[string][]string{"fs": {"NTFS", "ReFS", "FAT32", "exFAT"}},
+		values:  map[string]string{"fs": "FILESYSTEM"},
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&req.FileSystem, "fs", "", "file system: NTFS, ReFS, FAT32 or exFAT")
 			f.StringVar(&req.Label, "label", "", "label of the volume")
@@ -238,6 +238,7 @@ func listVolumesVerb() verb {
 		short:   "List volumes with disk, drive, use and state",
 		long:    "It waits for volumes that Windows has not made yet. Offline disks have none. What\ncould not be read is shown as ?, and the reason on standard error. A volume that\nholds what Windows does not mount is foreign or damaged.",
 		example: "list --disk 0 --host sim:azure-scsi",
+		values:  map[string]string{"disk": "DISK"},
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&diskFlag, "disk", allDisks, "number of the only disk to look at")
 			f.Uint32Var(&partition, "partition", 0, "number of the only partition of that disk to look at; 0 is all")
