@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package simhost is a simulated Windows node, on which the groups disk, volume
-// and filesystem run on any operating system. It is experimental until v2.1.
+// Package simhost is a simulated Windows node, on which the six groups, and the
+// tests of drivers, run on any operating system. It is experimental until v2.1.
 //
 // A node is made from a description ([NodeSpec], in Go or JSON; [Named] for
 // those that are shipped, with the identity strings of real platforms). It
 // models disks with their media bytes and partition tables, volumes, NTFS names
-// and reparse points, the mount manager and WMI with its stale cache, and
-// answers at the boundary of native calls with the bytes and codes that Windows
-// documents. Tests act as the cloud ([Node.AttachDisk], [Node.DetachDisk],
+// and reparse points, the mount manager, file servers, iSCSI targets, services,
+// firmware, and WMI with its stale cache, and answers at the boundary of native
+// calls with the bytes and codes that Windows documents. Tests act as the cloud ([Node.AttachDisk], [Node.DetachDisk],
 // [Node.GrowDisk]), break single calls ([Node.OnCall]), and compare whole states
 // ([Node.Snapshot], [Diff]).
 //
