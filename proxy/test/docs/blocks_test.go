@@ -5,9 +5,11 @@ package docs
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -50,30 +52,48 @@ func blocksOf(page, text string) []block {
 	return all
 }
 
-// pages are the blocks of the repository's pages, but for docs/facts: those pages
-// are copies, and their blocks quote others.
-func pages(t *testing.T) []block {
+// pages are the texts of the repository's pages, but for docs/facts, which are
+// copies and quote others, and for test, which has pieces of pages.
+func pages(t *testing.T) map[string]string {
 	t.Helper()
-	var all []block
+	all := map[string]string{}
 	err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 		page := filepath.ToSlash(strings.TrimPrefix(path, filepath.FromSlash(top+"/")))
 		hidden := strings.HasPrefix(entry.Name(), ".") && path != top
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (hidden || page == "docs/facts"):
+		case entry.IsDir() && (hidden || page == "docs/facts" || page == "test"):
 			return filepath.SkipDir
-		case filepath.Ext(path) != ".md":
-			return nil
+		case !entry.IsDir() && filepath.Ext(path) == ".md":
+			all[page] = read(t, path)
 		}
-		text, err := os.ReadFile(path)
-		all = append(all, blocksOf(page, strings.ReplaceAll(string(text), "\r\n", "\n"))...)
-		return err
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// blocks are those of all pages.
+func blocks(t *testing.T) []block {
+	t.Helper()
+	texts := pages(t)
+	var all []block
+	for _, page := range slices.Sorted(maps.Keys(texts)) {
+		all = append(all, blocksOf(page, texts[page])...)
+	}
+	return all
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(text), "\r\n", "\n") // as git may check it out
 }
 
 func TestBlocksOf(t *testing.T) {
@@ -90,8 +110,8 @@ func TestBlocksOf(t *testing.T) {
 
 // Every block of every page is code that a test runs, commands that a test runs,
 // or text without either.
-func TestPages(t *testing.T) {
-	all := pages(t)
+func TestBlocks(t *testing.T) {
+	all := blocks(t)
 	if len(all) < 100 {
 		t.Fatalf("only %d blocks found", len(all))
 	}

@@ -3,7 +3,6 @@
 package docs
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -48,13 +47,4 @@ func hasOutput(t *testing.T, folder string) bool {
 		}
 	}
 	return false
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.ReplaceAll(string(text), "\r\n", "\n")
 }

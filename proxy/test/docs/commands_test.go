@@ -26,7 +26,11 @@ var elsewhere = map[string]struct{ file, text string }{
 	"csi-proxy demo":   {"Makefile", "\ndemo:\n\t$(GO) run ./proxy/cmd/csi-proxy demo\n"},
 
 	"test/wine/run.sh .wine test/lab/run.sh -v -run Groups": {"Makefile", "\ttest/wine/run.sh .wine test/lab/run.sh\n"},
-	"test/wine/run.sh .wine test/mutants/native.sh":         {"test/mutants/native.sh", "test/wine/run.sh"}, // by hand: it takes long
+
+	// By hand, for they take long.
+	"make mutants":                                  {"Makefile", "\nmutants:\n"},
+	"make mutants SEED=7 COUNT=20":                  {"Makefile", "$(if $(SEED),-seed $(SEED) -count $(COUNT))"},
+	"test/wine/run.sh .wine test/mutants/native.sh": {"test/mutants/native.sh", "test/wine/run.sh"},
 
 	"go run ./examples/quickstart":                 {"examples/quickstart/main_test.go", "func Example() {\n\tmain()\n"},
 	"go test ./pkg/simhost -run NodesPage -update": {"pkg/simhost/nodes_doc_test.go", "func TestNodesPage("},
@@ -178,7 +182,7 @@ func checkUsage(t *testing.T, b block) {
 // What is said to run elsewhere, or to need something, stands on a page.
 func TestTables(t *testing.T) {
 	var lines []string
-	for _, b := range pages(t) {
+	for _, b := range blocks(t) {
 		for _, line := range b.lines {
 			line = comment.ReplaceAllString(strings.TrimSpace(line), "")
 			lines = append(lines, strings.TrimPrefix(line, "$ "))
