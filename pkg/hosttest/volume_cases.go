@@ -12,7 +12,29 @@ import (
 )
 
 func volumeCases() []Case {
-	return slices.Concat(volumeInputCases(), volumeListCases(), volumePathCases(), volumeMountCases(), volumeUnmountCases(), volumeFormatCases(), volumeResizeCases())
+	return slices.Concat(volumeInputCases(), volumeListCases(), volumePathCases(), volumeMountCases(), volumeUnmountCases(), volumeFormatCases(), volumeResizeCases(), []Case{volumeFlow()})
+}
+
+// volumeFlow is upstream's own test of each version.
+func volumeFlow() Case {
+	return Case{IDs: []string{"VOL-46"}, Shows: "list, format, measure, grow, mount, unmount", Needs: []Ability{Disks, Mounts}, Test: func(h *Host) {
+		id, number := h.newRAW()
+		h.wantVolumes(number, 0, id)
+		h.wantFormatted(id, false)
+		h.must(h.format(id))
+		h.wantFormatted(id, true)
+		size := h.sizeOf(id)
+		h.wantNear(size, int64(simhost.GiB))
+		h.must(h.World.GrowDisk(number, 2*int64(simhost.GiB)))
+		_, err := h.resize(id, size*3/2)
+		h.must(err)
+		h.wantNear(h.sizeOf(id), size*3/2)
+		h.wantDisk(id, number)
+		path := h.newMount(id, "mount")
+		h.wantMounted(path, id)
+		h.must(h.unmount(id, path))
+		h.wantMounted(path, "")
+	}}
 }
 
 // around is what a disk of World has beside its one volume, at most: upstream's

@@ -11,6 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
 
 func volumeListCases() []Case {
@@ -122,6 +123,32 @@ func volumeListCases() []Case {
 			if stats.AvailableBytes != stats.TotalBytes-stats.UsedBytes {
 				h.Errorf("available is not what remains: %+v", stats)
 			}
+		}},
+		{IDs: []string{"VOL-30", "V19"}, Shows: "a quota makes less available than is free", Needs: []Ability{Model}, Test: func(h *Host) {
+			const unit = 4096
+			h.Node.OnCall(func(c simhost.Call, do func() error) error {
+				err := do()
+				if space, ok := c.Answer().(*win.FreeSpace); ok && err == nil {
+					*space = win.FreeSpace{Total: 1000 * unit, Free: 600 * unit, Available: 250 * unit}
+				}
+				return err
+			})
+			got, err := h.statsOf(dataID)
+			h.must(err)
+			if want := (volume.GetVolumeStatsResponse{TotalBytes: 1000 * unit, UsedBytes: 400 * unit, AvailableBytes: 250 * unit}); *got != want {
+				h.Errorf("got %+v, want %+v", *got, want)
+			}
+		}},
+		{IDs: []string{"VOL-31"}, Shows: "a volume on no disk is not found", Needs: []Ability{Model}, Test: func(h *Host) {
+			h.Node.OnCall(func(c simhost.Call, do func() error) error {
+				err := do()
+				if c.Code == abi.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS && err == nil {
+					*c.Answer().(*[]byte) = make([]byte, abi.DiskExtentsSize(1))
+				}
+				return err
+			})
+			_, err := h.diskOf(dataID)
+			h.wantKind(err, errdefs.NotFound)
 		}},
 		{IDs: []string{"VOL-39", "V10"}, Shows: "a volume is flushed, again and again", Needs: []Ability{Disks}, Test: func(h *Host) {
 			id, _ := h.newRAW()
