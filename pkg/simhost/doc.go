@@ -8,9 +8,9 @@
 // models disks with their media bytes and partition tables, volumes, NTFS names
 // and reparse points, the mount manager, file servers, iSCSI targets, services,
 // firmware, and WMI with its stale cache, and answers at the boundary of native
-// calls with the bytes and codes that Windows documents. Tests act as the cloud ([Node.AttachDisk], [Node.DetachDisk],
-// [Node.GrowDisk]), break single calls ([Node.OnCall]), and compare whole states
-// ([Node.Snapshot], [Diff]).
+// calls with the bytes and codes that Windows documents. Tests act as the cloud
+// ([Node.AttachDisk], [Node.DetachDisk], [Node.GrowDisk]), break single calls
+// ([Node.OnCall]), and compare whole states ([Node.Snapshot], [Diff]).
 //
 // The node is awkward on purpose: volumes arrive late, a SAN policy leaves disks
 // offline and read-only, Windows makes its reserved partition itself, disk
