@@ -143,7 +143,7 @@ func volumeListCases() []Case {
 			h.Node.OnCall(func(c simhost.Call, do func() error) error {
 				err := do()
 				if c.Code == abi.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS && err == nil {
-					*c.Answer().(*[]byte) = make([]byte, abi.DiskExtentsSize(1))
+					clear(*c.Answer().(*[]byte))
 				}
 				return err
 			})
