@@ -108,6 +108,17 @@ func TestBlocksOf(t *testing.T) {
 	}
 }
 
+// A fence begins its line: another one would hide its block.
+func TestFences(t *testing.T) {
+	for page, text := range pages(t) {
+		for line := range strings.Lines(text) {
+			if strings.Contains(line, "~~~") || strings.LastIndex(line, "```") > 0 {
+				t.Errorf("%s: %s", page, line)
+			}
+		}
+	}
+}
+
 // Every block of every page is code that a test runs, commands that a test runs,
 // or text without either.
 func TestBlocks(t *testing.T) {

@@ -4,6 +4,7 @@ package docs
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -12,8 +13,11 @@ import (
 // whose output a test compares.
 func findCode(t *testing.T, b block) {
 	t.Helper()
+	code := strings.Join(b.lines, "\n") + "\n"
+	inFunction := regexp.MustCompile(`(?m)^(.)`).ReplaceAllString(code, "\t$1")
 	for _, file := range sources(t) {
-		if strings.Contains(read(t, file), strings.Join(b.lines, "\n")) && hasOutput(t, filepath.Dir(file)) {
+		source := read(t, file)
+		if (strings.Contains(source, code) || strings.Contains(source, inFunction)) && hasOutput(t, filepath.Dir(file)) {
 			return
 		}
 	}
