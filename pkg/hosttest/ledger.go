@@ -26,7 +26,10 @@ type Difference struct {
 // Open lists the rules that only a proxy can have: the wire, its versions, its
 // working directories.
 func Open() []Reason {
-	return []Reason{}
+	return []Reason{
+		{"VOL-3", "in which folders a client may mount, and which it may read, is decided by the proxy"},
+		{"VOL-9", "disk ids are text only on the wire, up to v1beta2"},
+	}
 }
 
 // NotOurs lists the reports of what code of ours cannot have.
@@ -41,7 +44,37 @@ func Elsewhere() []Shown {
 
 // Differences lists where the library is deliberately unlike upstream.
 func Differences() []Difference {
-	return []Difference{}
+	return []Difference{
+		{"VOL-3", "upstream reads no path before Windows does; here a path is parsed as Windows means it, and refused where it is none", "architecture.md, Differences from upstream"},
+		{"VOL-4", "upstream: UnmountVolume of an unknown volume is an error; here it is OK where nothing is mounted, and an error where something is", "architecture.md, Differences from upstream"},
+		{"VOL-5", "upstream 1.1 puts ids and paths into commands; here nothing is run", "behaviour.md VOL-5"},
+		{"VOL-6", "upstream lists what is there at once, in any order; here late volumes are waited for, and only those of data partitions are listed, by offset; an offline disk is an error", "architecture.md, Differences from upstream"},
+		{"VOL-7", "upstream: an unknown disk has no volumes; here it is an error", "behaviour.md VOL-7"},
+		{"VOL-8", "upstream 1.1: a disk without volumes has one without a name; here none", "behaviour.md VOL-8"},
+		{"VOL-11", "upstream: a dead mount point is not empty; here it is removed, and the volume mounted", "architecture.md, Differences from upstream"},
+		{"VOL-14", "upstream: another spelling of an id is another volume; here the same", "behaviour.md VOL-14"},
+		{"VOL-15", "upstream: the error is what the thread asked last; here what the call answered", "behaviour.md VOL-15"},
+		{"VOL-16", "upstream drops what is not UTF-16; here it is an error", "behaviour.md VOL-16"},
+		{"VOL-18", "upstream: a volume that is gone cannot be unmounted; here its mount point is removed", "architecture.md, Differences from upstream"},
+		{"VOL-19", "upstream unmounts whatever is mounted at the path; here another volume stays, and is an error", "behaviour.md VOL-19"},
+		{"VOL-20", "upstream: nothing to unmount is an error; here it is OK", "architecture.md, Differences from upstream"},
+		{"VOL-21", "upstream: what Windows does not know is not formatted; here it is an error where a probe finds something, or cannot read", "architecture.md, The rules"},
+		{"VOL-22", "upstream always passes Force; here only where a file system that Windows mounts is formatted again", "architecture.md, Differences from upstream"},
+		{"VOL-26", "upstream: growth of less than 100 MiB does nothing; here from 1 MiB on it grows", "architecture.md, Differences from upstream"},
+		{"VOL-33", "upstream: a missing path has the bare text of Windows; here it is ErrNotMounted, with the words that EBS searches for", "architecture.md, Differences from upstream"},
+		{"VOL-34", "upstream: a plain folder is \"not a mounted folder\"; here it is ErrNotMounted, with those words and with those that EBS searches for", "architecture.md, Differences from upstream"},
+		{"VOL-36", "upstream: a link to an ordinary folder has the volume that the folder is on; here none is mounted there", "behaviour.md VOL-36"},
+		{"VOL-37", "upstream: a backslash behind a mount folder is an error; here both are the same", "behaviour.md VOL-37"},
+		{"VOL-38", "upstream 1.1 follows a circle of links until the process dies; here 63 links are the end, as in Windows", "behaviour.md VOL-38"},
+		{"VOL-42", "upstream gives up after 256 steps upwards; here the path is asked for once, and 63 links are the end", "behaviour.md VOL-42"},
+		{"VOL-43", "upstream looks for the drive \".\" of a relative path; here it is refused, and so is a share", "behaviour.md VOL-43"},
+		{"VOL-44", "upstream follows what is both a link and a mount folder; here what is either, each in its way", "behaviour.md VOL-44"},
+		{"VOL-45", "upstream loses the path behind a link to a folder; here the link is followed", "behaviour.md VOL-45"},
+		{"TXT-3", "upstream has not the word any more; here a path where something else stands is ResourceExists, and the same link again OK", "architecture.md, Differences from upstream"},
+		{"TXT-4", "upstream has not the word any more; here what is not mapped is OK", "architecture.md, Differences from upstream"},
+		{"TXT-6", "upstream has not the word any more; here unknown targets and portals are ObjectNotFound", "architecture.md, Differences from upstream"},
+		{"TXT-8", "upstream has not the word any more; here nothing to unmount is OK", "architecture.md, Differences from upstream"},
+	}
 }
 
 // CompareIDs orders ids by what they are about, then by number. Of a list, the

@@ -5,6 +5,7 @@ package hosttest
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
@@ -48,6 +49,33 @@ func volumeListCases() []Case {
 			} {
 				h.wantVolumes(tt.disk, tt.partition, tt.want...)
 			}
+		}},
+		{IDs: []string{"VOL-6"}, Shows: "volumes that arrive late are waited for, half a minute", Needs: []Ability{Model, Time}, Spec: func(spec *simhost.NodeSpec) {
+			spec.Arrival = simhost.Duration(29 * time.Second)
+			spec.Attachable = spec.Disks[dataDisk : dataDisk+1]
+			spec.Disks = slices.Delete(slices.Clone(spec.Disks), int(dataDisk), int(dataDisk)+1)
+		}, Test: func(h *Host) {
+			number, err := h.Node.AttachDisk("data")
+			h.must(err)
+			h.wantVolumes(number, 0, dataID)
+		}},
+		{IDs: []string{"VOL-6"}, Shows: "volumes that do not arrive are Unavailable after half a minute", Needs: []Ability{Model, Time}, Spec: func(spec *simhost.NodeSpec) {
+			spec.Disks[dataDisk].Partitions[1].WithoutVolume, spec.Disks[dataDisk].Partitions[1].Volume = true, nil
+		}, Test: func(h *Host) {
+			start := time.Now()
+			_, err := h.volumesOf(dataDisk, 0)
+			h.wantKind(err, errdefs.Unavailable)
+			if waited := time.Since(start); waited != 30*time.Second {
+				h.Errorf("waited %v", waited)
+			}
+			h.wantVolumes(dataDisk, 1)
+		}},
+		{IDs: []string{"VOL-6"}, Shows: "an offline disk is an error", Needs: []Ability{Disks}, Test: func(h *Host) {
+			_, number := h.newRAW()
+			_, err := h.Disk.SetDiskState(h.Context(), &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: false})
+			h.must(err)
+			_, err = h.volumesOf(number, 0)
+			h.wantErrors(err, errdefs.ErrDiskOffline, errdefs.ErrFailedPrecondition)
 		}},
 		{IDs: []string{"VOL-7"}, Shows: "an unknown disk is an error", Test: func(h *Host) {
 			ids, err := h.volumesOf(9999, 0)
