@@ -3,6 +3,7 @@
 package simhost
 
 import (
+	"bytes"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -13,7 +14,7 @@ import (
 
 const mediaPage = 4096
 
-// media are the bytes of a medium. Only what was written takes memory; the
+// media are the bytes of a medium. Only pages that are not zeros take memory; the
 // rest reads as zeros. A nil *media must not be used.
 type media struct {
 	pages      map[int64]*[mediaPage]byte // by offset / mediaPage
@@ -55,13 +56,19 @@ func (m *media) bytesAt(p []byte, offset int64) {
 // writeAt stores p at offset.
 func (m *media) writeAt(p []byte, offset int64) {
 	m.each(offset, int64(len(p)), func(page *[mediaPage]byte, index, from, to, done int64) {
+		part := p[done:][:to-from]
 		if page == nil {
+			if isZero(part) {
+				return
+			}
 			page = new([mediaPage]byte)
 			m.pages[index] = page
 		}
-		copy(page[from:to], p[done:])
+		copy(page[from:to], part)
 	})
 }
+
+func isZero(b []byte) bool { return bytes.Count(b, []byte{0}) == len(b) }
 
 // zero clears a range.
 func (m *media) zero(offset, length int64) {

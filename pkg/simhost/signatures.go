@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 )
 
 // Media names what a disk or a partition holds where its file system is not
@@ -134,12 +136,12 @@ func ldm(size, sector int64) []chunk {
 }
 
 func gptPrimary(size, sector int64) []chunk {
-	return []chunk{{sector, gptHeader(sector, 1, size/sector-1, gptTable{})}}
+	return []chunk{{sector, gptHeader(sector, 1, size/sector-1, abi.GUID{}, gptTable(sector, nil))}}
 }
 
 func gptBackup(size, sector int64) []chunk {
 	last := size/sector - 1
-	return []chunk{{last * sector, gptHeader(sector, last, 1, gptTable{})}}
+	return []chunk{{last * sector, gptHeader(sector, last, 1, abi.GUID{}, gptTable(sector, nil))}}
 }
 
 func linuxMBR(size, sector int64) []chunk {

@@ -32,14 +32,10 @@ func lastUsable(size, sector int64) int64 {
 	return (size/sector - 1 - gptSectors(sector)) * sector
 }
 
-type gptTable struct {
-	disk       abi.GUID
-	partitions []*partition
-}
-
-func (t gptTable) entries(sector int64) []byte {
+// gptTable encodes the entries.
+func gptTable(sector int64, partitions []*partition) []byte {
 	b := make([]byte, gptTableSize)
-	for _, p := range t.partitions {
+	for _, p := range partitions {
 		slot := int(p.number) - 1
 		if slot < 0 || slot >= gptEntries {
 			continue
@@ -59,9 +55,9 @@ func (t gptTable) entries(sector int64) []byte {
 	return b
 }
 
-// gptHeader encodes the header in sector own, whose twin is in sector other. The
-// entries are beside it: after a primary, before a backup.
-func gptHeader(sector, own, other int64, t gptTable) []byte {
+// gptHeader encodes a disk's header in sector own, whose twin is in sector other.
+// The entries are beside it: after a primary, before a backup.
+func gptHeader(sector, own, other int64, disk abi.GUID, entries []byte) []byte {
 	last := max(own, other)
 	entriesAt := int64(2)
 	if own > other {
@@ -75,11 +71,11 @@ func gptHeader(sector, own, other int64, t gptTable) []byte {
 	binary.LittleEndian.PutUint64(b[32:], uint64(other))
 	binary.LittleEndian.PutUint64(b[40:], uint64(2+gptSectors(sector)))
 	binary.LittleEndian.PutUint64(b[48:], uint64(last-gptSectors(sector)-1))
-	t.disk.Put(b[56:])
+	disk.Put(b[56:])
 	binary.LittleEndian.PutUint64(b[72:], uint64(entriesAt))
 	binary.LittleEndian.PutUint32(b[80:], gptEntries)
 	binary.LittleEndian.PutUint32(b[84:], gptEntrySize)
-	binary.LittleEndian.PutUint32(b[88:], crc32.ChecksumIEEE(t.entries(sector)))
+	binary.LittleEndian.PutUint32(b[88:], crc32.ChecksumIEEE(entries))
 	binary.LittleEndian.PutUint32(b[16:], crc32.ChecksumIEEE(b[:92]))
 	return b
 }
@@ -120,13 +116,12 @@ func (d *disk) writeTable() {
 		last := d.knownSize/sector - 1
 		d.backupHeader = last
 		d.usableLength = lastUsable(d.knownSize, sector) - firstUsable(sector)
-		t := gptTable{d.id, d.partitions}
-		entries := t.entries(sector)
+		entries := gptTable(sector, d.partitions)
 		d.media.writeAt(mbrSector(0, []mbrEntry{{kind: 0xEE, first: 1, sectors: last}}), 0)
-		d.media.writeAt(gptHeader(sector, 1, last, t), sector)
+		d.media.writeAt(gptHeader(sector, 1, last, d.id, entries), sector)
 		d.media.writeAt(entries, 2*sector)
 		d.media.writeAt(entries, (last-gptSectors(sector))*sector)
-		d.media.writeAt(gptHeader(sector, last, 1, t), last*sector)
+		d.media.writeAt(gptHeader(sector, last, 1, d.id, entries), last*sector)
 	case abi.PartitionStyleMBR:
 		if d.superfloppy() {
 			return

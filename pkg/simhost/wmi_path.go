@@ -132,11 +132,14 @@ func (c *cimClass) relativePath(row win.Row) any {
 	return b.String()
 }
 
+// keyEscapes are those of text in an object path.
+var keyEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
 // literal writes a key's value into an object path. Keys are text or unsigned
 // numbers.
 func (p cimProperty) literal(v any) string {
 	if isText(p.base) {
-		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(v.(string)) + `"`
+		return `"` + keyEscapes.Replace(v.(string)) + `"`
 	}
 	return decimal(unsigned(v))
 }
