@@ -25,8 +25,10 @@ func volumeFormatCases() []Case {
 			for number, fileSystem := range map[uint32]string{dataDisk: "ReFS", otherDisk: "FAT32", rawDisk: "exFAT"} {
 				spec.Disks[number].Partitions[1].Volume.FileSystem = fileSystem
 			}
+			fat := &spec.Disks[blankDisk]
+			fat.Style, fat.Partitions = "mbr", []simhost.PartitionSpec{{Volume: &simhost.VolumeSpec{ID: deadID[11:47], FileSystem: "FAT"}}}
 		}, Test: func(h *Host) {
-			for _, id := range []string{dataID, otherID, rawID} {
+			for _, id := range []string{dataID, otherID, rawID, deadID} {
 				h.wantFormatted(id, true)
 			}
 		}},

@@ -30,26 +30,11 @@ func volumeListCases() []Case {
 				h.Errorf("in its partitions: %q", inPartitions)
 			}
 		}},
-		{IDs: []string{"VOL-6"}, Shows: "volumes of data partitions by offset, and no other", Needs: []Ability{Model}, Spec: manyPartitions, Test: func(h *Host) {
-			for _, tt := range []struct {
-				disk, partition uint32
-				want            []string
-			}{
-				{dataDisk, 0, []string{rawID, dataID, deadID}},
-				{dataDisk, 7, []string{rawID}},
-				{dataDisk, 3, []string{dataID}},
-				{dataDisk, 8, nil}, // reserved
-				{dataDisk, 2, nil}, // recovery
-				{dataDisk, 9, nil}, // EFI
-				{dataDisk, 4, nil}, // hidden
-				{dataDisk, 5, nil}, // Linux
-				{otherDisk, 0, []string{otherID}},
-				{otherDisk, 1, []string{otherID}},
-				{rawDisk, 0, []string{superfloppyID}},
-			} {
-				h.wantVolumes(tt.disk, tt.partition, tt.want...)
-			}
-		}},
+		{IDs: []string{"VOL-6", "VOL-10"}, Shows: "volumes of data partitions by offset, and no other", Needs: []Ability{Model}, Spec: manyPartitions, Test: listsManyPartitions},
+		{IDs: []string{"VOL-6", "VOL-10"}, Shows: "the same where ids tell nothing of disks", Needs: []Ability{Model}, Spec: func(spec *simhost.NodeSpec) {
+			manyPartitions(spec)
+			spec.Switches.MountManagerID = simhost.MountManagerOpaque
+		}, Test: listsManyPartitions},
 		{IDs: []string{"VOL-6"}, Shows: "volumes that arrive late are waited for, half a minute", Needs: []Ability{Model, Time}, Spec: func(spec *simhost.NodeSpec) {
 			spec.Arrival = simhost.Duration(29 * time.Second)
 			spec.Attachable = spec.Disks[dataDisk : dataDisk+1]
@@ -57,7 +42,11 @@ func volumeListCases() []Case {
 		}, Test: func(h *Host) {
 			number, err := h.Node.AttachDisk("data")
 			h.must(err)
+			start := time.Now()
 			h.wantVolumes(number, 0, dataID)
+			if waited := time.Since(start); waited < 29*time.Second || waited > 30*time.Second {
+				h.Errorf("waited %v", waited)
+			}
 		}},
 		{IDs: []string{"VOL-6"}, Shows: "volumes that do not arrive are Unavailable after half a minute", Needs: []Ability{Model, Time}, Spec: func(spec *simhost.NodeSpec) {
 			spec.Disks[dataDisk].Partitions[1].WithoutVolume, spec.Disks[dataDisk].Partitions[1].Volume = true, nil
@@ -197,12 +186,15 @@ func volumeListCases() []Case {
 	}
 }
 
-// superfloppyID is the volume of the third disk of manyPartitions.
-const superfloppyID = `\\?\Volume{44444444-4444-4444-8444-444444444444}\`
+// The second volume of the other disk of manyPartitions, and that of its raw disk.
+const (
+	fat32ID       = `\\?\Volume{44444444-4444-4444-8444-444444444444}\`
+	superfloppyID = `\\?\Volume{55555555-5555-4555-8555-555555555555}\`
+)
 
 // manyPartitions makes the data disk one whose partition numbers do not follow
-// the offsets, and of whose partitions three hold data, the other disk MBR, and
-// the raw disk a superfloppy.
+// the offsets, and of whose partitions three hold data, the other disk MBR, the
+// raw disk a superfloppy, and reserves the blank disk for Windows.
 func manyPartitions(spec *simhost.NodeSpec) {
 	partition := func(number uint32, kind string, v *simhost.VolumeSpec) simhost.PartitionSpec {
 		return simhost.PartitionSpec{Number: number, Type: kind, Size: 50 * simhost.MiB, Volume: v}
@@ -224,11 +216,40 @@ func manyPartitions(spec *simhost.NodeSpec) {
 	mbr.Partitions = []simhost.PartitionSpec{
 		partition(1, "0x07", &simhost.VolumeSpec{ID: otherID[11:47], FileSystem: "NTFS"}),
 		partition(2, "0x83", nil),
-		partition(3, "0x27", nil),
+		partition(3, "0x0c", &simhost.VolumeSpec{ID: fat32ID[11:47], FileSystem: "FAT32"}),
+		partition(4, "0x27", nil),
 	}
 	superfloppy := &spec.Disks[rawDisk]
 	superfloppy.Style = "superfloppy"
 	superfloppy.Partitions = []simhost.PartitionSpec{{Volume: &simhost.VolumeSpec{ID: superfloppyID[11:47], FileSystem: "NTFS"}}}
+	reserved := &spec.Disks[blankDisk]
+	reserved.Style, reserved.Partitions = "gpt", []simhost.PartitionSpec{{Type: "msr"}}
+}
+
+func listsManyPartitions(h *Host) {
+	boot, err := h.closest(`C:\`)
+	h.must(err)
+	for _, tt := range []struct {
+		disk, partition uint32
+		want            []string
+	}{
+		{0, 0, []string{boot}},
+		{dataDisk, 0, []string{rawID, dataID, deadID}},
+		{dataDisk, 7, []string{rawID}},
+		{dataDisk, 3, []string{dataID}},
+		{dataDisk, 8, nil}, // reserved
+		{dataDisk, 2, nil}, // recovery
+		{dataDisk, 9, nil}, // EFI
+		{dataDisk, 4, nil}, // hidden
+		{dataDisk, 5, nil}, // Linux
+		{otherDisk, 0, []string{otherID, fat32ID}},
+		{otherDisk, 3, []string{fat32ID}},
+		{otherDisk, 2, nil}, // Linux
+		{rawDisk, 0, []string{superfloppyID}},
+		{blankDisk, 0, nil},
+	} {
+		h.wantVolumes(tt.disk, tt.partition, tt.want...)
+	}
 }
 
 // wantVolumes wants a disk to have those volumes; none are an empty list.

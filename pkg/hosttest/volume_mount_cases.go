@@ -27,25 +27,23 @@ func volumeMountCases() []Case {
 		}},
 		{IDs: []string{"VOL-11", "VOL-13"}, Shows: "a folder that is missing, not empty or no folder is refused", Needs: []Ability{Disks, Mounts}, Test: func(h *Host) {
 			id, _ := h.newVolume()
-			h.must(h.World.WriteFile(h.Folder+`\file`, 1))
-			full := h.newFolder("full")
-			h.must(h.mkdir(full + `\inside`))
+			h.files("file")
+			h.directories(`full\inside`)
 			for _, tt := range []struct {
 				path string
 				kind errdefs.Kind
 			}{
-				{h.Folder + `\none`, errdefs.NotFound},
-				{h.Folder + `\none\at\all`, errdefs.NotFound},
-				{full, errdefs.FailedPrecondition},
-				{h.Folder + `\file`, errdefs.InvalidArgument},
+				{h.at("none"), errdefs.NotFound},
+				{h.at(`none\at\all`), errdefs.NotFound},
+				{h.at("full"), errdefs.FailedPrecondition},
+				{h.at("file"), errdefs.InvalidArgument},
 				{h.Folder[:3], errdefs.InvalidArgument},
 				{id, errdefs.InvalidArgument},
 			} {
 				h.wantKind(h.mount(id, tt.path), tt.kind)
 			}
-			if !h.exists(full+`\inside`) || h.exists(h.Folder+`\none`) {
-				h.Error("something was made or has gone")
-			}
+			h.wantThere(`full\inside`)
+			h.wantGone("none")
 		}},
 		{IDs: []string{"VOL-11"}, Shows: "FAT has no mount folders", Needs: []Ability{Model}, Spec: func(spec *simhost.NodeSpec) {
 			v := spec.Disks[otherDisk].Partitions[1].Volume
@@ -133,13 +131,8 @@ func volumeMountCases() []Case {
 			if state.State != filesystem.DanglingLink || state.Kind != filesystem.MountPoint || state.Target != gone {
 				h.Errorf("got %+v, want a dangling mount point of %s", state, gone)
 			}
-			got, err := h.volumeAt(path)
-			h.wantErrors(err, errdefs.ErrNotMounted)
-			if got != "" {
-				h.Errorf("a dead id: %s", got)
-			}
-			_, err = h.closest(path)
-			h.wantKind(err, errdefs.NotFound)
+			h.wantNotMounted(path)
+			h.wantNoClosest(path, errdefs.NotFound)
 			id, _ := h.newVolume()
 			for range 2 {
 				h.must(h.mount(id, path))

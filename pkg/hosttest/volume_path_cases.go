@@ -105,6 +105,8 @@ func volumePathCases() []Case {
 		}},
 		{IDs: []string{"VOL-38", "VOL-42"}, Shows: "circles of links and endless chains end", Needs: []Ability{Model}, Test: func(h *Host) {
 			path := h.newMount(dataID, "mount")
+			h.must(h.makeLink(extended(h.at("relative")), `.\mount`))
+			h.wantMounted(h.at("relative"), dataID)
 			h.must(h.makeLink(extended(h.at("itself")), h.at("itself")))
 			h.must(h.makeLink(extended(h.at("one")), h.at("two")))
 			h.must(h.makeLink(extended(h.at("two")), h.at("one")))
@@ -142,6 +144,8 @@ func volumePathCases() []Case {
 			h.wantClosest(`E:\`, dataID)
 			h.wantClosest(`e:\foo`, dataID)
 			h.wantNoClosest(`X:\foo`, errdefs.NotFound)
+			h.wantNotMounted(`X:\foo`)
+			h.must(h.unmount(dataID, `X:\foo`))
 		}},
 		{IDs: []string{"VOL-41", "VOL-44"}, Shows: "mount folders and links are each followed on the way up", Needs: []Ability{Disks, Mounts, Links}, Test: func(h *Host) {
 			id, _ := h.newVolume()
@@ -150,8 +154,10 @@ func volumePathCases() []Case {
 			h.must(h.link(path, h.at("link")))
 			h.must(h.link(path+`\foo`, h.at("into")))
 			h.must(h.link(h.at("link"), h.at("second")))
+			h.must(h.link(id, h.at("toVolume")))
 			for _, closest := range []string{
-				path, path + `\`, path + `\foo`, path + `\foo\bar`, h.at("link"), h.at(`link\foo\bar`), h.at("into"), h.at(`into\bar`), h.at(`second\foo`), id, id + `foo\bar`,
+				path, path + `\`, path + `\foo`, path + `\foo\bar`, id, id + `foo\bar`,
+				h.at("link"), h.at(`link\foo\bar`), h.at("into"), h.at(`into\bar`), h.at(`second\foo`), h.at("toVolume"),
 			} {
 				h.wantClosest(closest, id)
 			}

@@ -53,7 +53,7 @@ func volumeUnmountCases() []Case {
 		}},
 		{IDs: []string{"VOL-18", "V11"}, Shows: "a volume that goes while it is flushed is unmounted", Needs: []Ability{Model}, Test: func(h *Host) {
 			path := h.newMount(dataID, "mount")
-			for _, code := range []win.Errno{win.ERROR_FILE_NOT_FOUND, win.ERROR_PATH_NOT_FOUND, win.ERROR_DEVICE_NOT_CONNECTED} {
+			for _, code := range []win.Errno{win.ERROR_FILE_NOT_FOUND, win.ERROR_PATH_NOT_FOUND, win.ERROR_DEVICE_NOT_CONNECTED, win.ERROR_NO_SUCH_DEVICE, win.ERROR_NOT_READY} {
 				h.answers(code, method("Device.Flush"))
 				h.must(h.unmount(dataID, path))
 				h.Node.OnCall(nil)
@@ -64,9 +64,13 @@ func volumeUnmountCases() []Case {
 		{IDs: []string{"VOL-18"}, Shows: "what cannot be flushed stays mounted", Needs: []Ability{Model}, Test: func(h *Host) {
 			path := h.newMount(dataID, "mount")
 			before := h.Node.Snapshot()
-			for _, code := range []win.Errno{win.ERROR_IO_DEVICE, win.ERROR_ACCESS_DENIED, win.ERROR_DISK_FULL} {
-				h.answers(code, method("Device.Flush"))
-				h.wantErrors(h.unmount(dataID, path), code)
+			for _, tt := range []struct{ code, want error }{
+				{win.ERROR_IO_DEVICE, errdefs.ErrUnavailable},
+				{win.ERROR_ACCESS_DENIED, errdefs.ErrPermissionDenied},
+				{win.ERROR_DISK_FULL, errdefs.ErrResourceExhausted},
+			} {
+				h.answers(tt.code, method("Device.Flush"))
+				h.wantErrors(h.unmount(dataID, path), tt.code, tt.want)
 			}
 			h.wantUnchanged(before)
 			h.Node.OnCall(nil)
@@ -82,25 +86,28 @@ func volumeUnmountCases() []Case {
 			h.wantMounted(path, another)
 		}},
 		{IDs: []string{"VOL-20", "TXT-8"}, Shows: "nothing to unmount is no error", Test: func(h *Host) {
-			h.must(h.World.WriteFile(h.Folder+`\file`, 1))
-			for _, path := range []string{h.Folder, h.Folder + `\none`, h.Folder + `\none\at\all`, h.Folder + `\file`} {
+			h.files("file")
+			for _, path := range []string{h.Folder, h.at("none"), h.at(`none\at\all`), h.at("file")} {
 				if err := h.unmount(deadID, path); err != nil {
 					h.Errorf("%s: %v", path, err)
 				}
 			}
-			if !h.exists(h.Folder + `\file`) {
-				h.Error("the file is gone")
-			}
+			h.wantThere("file")
+			h.wantKind(h.unmount(deadID, h.Folder[:3]), errdefs.InvalidArgument)
 		}},
 		{IDs: []string{"VOL-20"}, Shows: "a link to a mount folder is no mount and stays", Needs: []Ability{Disks, Mounts, Links}, Test: func(h *Host) {
 			id, _ := h.newVolume()
 			path := h.newMount(id, "mount")
-			h.must(h.link(path, h.Folder+`\link`))
+			h.must(h.link(path, h.at("link")))
 			for range 2 {
-				h.must(h.unmount(id, h.Folder+`\link`))
+				h.must(h.unmount(id, h.at("link")))
 			}
-			h.wantMounted(path, id)
-			h.wantMounted(h.Folder+`\link`, id)
+			h.wantKind(h.mount(id, h.at("link")), errdefs.FailedPrecondition)
+			h.must(h.link(id, h.at("toVolume")))
+			h.must(h.unmount(id, h.at("toVolume")))
+			for _, name := range []string{"mount", "link", "toVolume"} {
+				h.wantMounted(h.at(name), id)
+			}
 		}},
 		{IDs: []string{"V09"}, Shows: "fifty mounts and unmounts leave nothing behind", Needs: []Ability{Model}, Test: func(h *Host) {
 			path := h.newFolder("mount")
