@@ -118,17 +118,18 @@ func diskState(d win.Device) (DiskState, error) {
 	return stateOf(attributes), err
 }
 
-// SetDiskState makes a disk's attributes what is wanted, over restarts, lets
-// the volume manager notice, and reads them back (windows-api.md 4). It runs to
-// its end once begun.
-func (s *Storage) SetDiskState(ctx context.Context, number uint32, want DiskState) error {
+// SetDiskState changes those of a disk's attributes that are to be others than
+// now, over restarts, lets the volume manager notice, and reads them back
+// (windows-api.md 4). What somebody else has changed since stays. It runs to its
+// end once begun.
+func (s *Storage) SetDiskState(ctx context.Context, number uint32, now, want DiskState) error {
 	return finish(ctx, s, "attributes", diskName(number), func() (err error) {
 		d, err := s.openDisk(number, win.GenericRead|win.GenericWrite)
 		if err != nil {
 			return err
 		}
 		defer closing(d, &err)
-		return setDiskState(d, want)
+		return setAttributes(d, want.attributes(), now.attributes()^want.attributes())
 	})
 }
 
@@ -144,39 +145,43 @@ func (s *Storage) BringOnline(ctx context.Context, id DiskIdentity) error {
 		if err := checkIdentity(d, id); err != nil {
 			return err
 		}
-		return setDiskState(d, DiskState{})
+		return setAttributes(d, 0, abi.DISK_ATTRIBUTE_OFFLINE|abi.DISK_ATTRIBUTE_READ_ONLY)
 	})
 }
 
-func setDiskState(d win.Device, want DiskState) error {
-	if err := setAttributes(d, want.attributes()); err != nil {
+// setAttributes sets the attributes of a mask and wants to read them so.
+func setAttributes(d win.Device, attributes, mask uint64) error {
+	if err := sendAttributes(d, attributes, mask); err != nil {
 		return err
 	}
 	if _, err := control(d, abi.IOCTL_DISK_UPDATE_PROPERTIES, nil, 0); err != nil {
 		return err
 	}
 	got, err := diskState(d)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case got.Offline && !want.Offline:
+	}
+	differ := (got.attributes() ^ attributes) & mask
+	stay := differ &^ attributes
+	switch {
+	case stay&abi.DISK_ATTRIBUTE_OFFLINE != 0:
 		return fmt.Errorf("%w: it stays so although Windows accepted the change", errdefs.ErrDiskOffline)
-	case got.ReadOnly && !want.ReadOnly:
+	case stay&abi.DISK_ATTRIBUTE_READ_ONLY != 0:
 		return fmt.Errorf("%w: it stays so although Windows accepted the change", errdefs.ErrReadOnly)
-	case got != want:
-		return fmt.Errorf("%w: attributes read back as %+v, not %+v", errdefs.ErrUnavailable, got, want)
+	case differ != 0:
+		return fmt.Errorf("%w: attributes read back as %+v, not %+v", errdefs.ErrUnavailable, got, stateOf(attributes))
 	}
 	return nil
 }
 
-// setAttributes tries the version that working programs use, then the one that
+// sendAttributes tries the version that working programs use, then the one that
 // the documentation gives (windows-api.md 16.7).
-func setAttributes(d win.Device, attributes uint64) error {
+func sendAttributes(d win.Device, attributes, mask uint64) error {
 	set := abi.SetDiskAttributes{
 		Version:    abi.SetDiskAttributesSize,
 		Persist:    true,
-		Attributes: attributes,
-		Mask:       abi.DISK_ATTRIBUTE_OFFLINE | abi.DISK_ATTRIBUTE_READ_ONLY,
+		Attributes: attributes & mask,
+		Mask:       mask,
 	}
 	_, err := control(d, abi.IOCTL_DISK_SET_DISK_ATTRIBUTES, set.Encode(), 0)
 	if errors.Is(err, win.ERROR_INVALID_PARAMETER) {

@@ -125,26 +125,29 @@ const (
 // (field-reports.md D13, D14).
 func TestSetDiskState_ReadsBack(t *testing.T) {
 	for name, c := range map[string]struct {
-		want DiskState
-		then uint64 // what the attributes are afterwards
-		err  error
+		now, want DiskState
+		mask      uint64 // what is set
+		then      uint64 // what the attributes are afterwards
+		err       error
 	}{
-		"online":          {DiskState{}, 0, nil},
-		"offline":         {DiskState{Offline: true}, offline, nil},
-		"stays offline":   {DiskState{}, offline, errdefs.ErrDiskOffline},
-		"stays read-only": {DiskState{}, readOnly, errdefs.ErrReadOnly},
-		"stays both":      {DiskState{}, offline | readOnly, errdefs.ErrDiskOffline},
-		"stays online":    {DiskState{Offline: true}, 0, errdefs.ErrUnavailable},
+		"online":          {DiskState{true, true}, DiskState{}, offline | readOnly, 0, nil},
+		"offline":         {DiskState{}, DiskState{Offline: true}, offline, offline, nil},
+		"stays offline":   {DiskState{true, true}, DiskState{}, offline | readOnly, offline, errdefs.ErrDiskOffline},
+		"stays read-only": {DiskState{true, true}, DiskState{}, offline | readOnly, readOnly, errdefs.ErrReadOnly},
+		"stays both":      {DiskState{true, true}, DiskState{}, offline | readOnly, offline | readOnly, errdefs.ErrDiskOffline},
+		"stays online":    {DiskState{}, DiskState{Offline: true}, offline, 0, errdefs.ErrUnavailable},
+		// Another program has brought it online since it was looked at.
+		"read-only, meanwhile online": {DiskState{Offline: true}, DiskState{true, true}, readOnly, readOnly, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := attributed(fakeDisk(1, "s"), offline|readOnly, func(set abi.SetDiskAttributes) (uint64, error) {
-				if !set.Persist || set.Mask != offline|readOnly || set.Attributes != c.want.attributes() {
+				if !set.Persist || set.Mask != c.mask || set.Attributes != c.want.attributes()&c.mask {
 					t.Errorf("set %+v", set)
 				}
 				return c.then, nil
 			})
 			s := On(&win.Host{Devices: fakeDevices{`\\.\PhysicalDrive1`: d}})
-			if err := s.SetDiskState(t.Context(), 1, c.want); !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
+			if err := s.SetDiskState(t.Context(), 1, c.now, c.want); !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
 				t.Errorf("got %v", err)
 			}
 			if want := []uint32{abi.IOCTL_DISK_SET_DISK_ATTRIBUTES, abi.IOCTL_DISK_UPDATE_PROPERTIES, abi.IOCTL_DISK_GET_DISK_ATTRIBUTES}; !slices.Equal(d.calls, want) {
@@ -176,7 +179,7 @@ func TestSetDiskState_Versions(t *testing.T) {
 				versions = append(versions, set.Version)
 				return set.Attributes, c.refusal(set.Version)
 			})
-			err := On(&win.Host{Devices: fakeDevices{`\\.\PhysicalDrive1`: d}}).SetDiskState(t.Context(), 1, DiskState{})
+			err := On(&win.Host{Devices: fakeDevices{`\\.\PhysicalDrive1`: d}}).SetDiskState(t.Context(), 1, DiskState{Offline: true}, DiskState{})
 			if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) || !slices.Equal(versions, c.want) {
 				t.Errorf("got %v with versions %d", err, versions)
 			}

@@ -145,7 +145,7 @@ func (d *Disk) SetDiskState(ctx context.Context, req *SetDiskStateRequest) (*Set
 		if err != nil || state.Offline == !req.IsOnline {
 			return err
 		}
-		return d.host.SetDiskState(ctx, req.DiskNumber, hostapi.DiskState{
+		return d.host.SetDiskState(ctx, req.DiskNumber, state, hostapi.DiskState{
 			Offline:  !req.IsOnline,
 			ReadOnly: state.ReadOnly && !req.IsOnline,
 		})
@@ -186,7 +186,7 @@ func (d *Disk) EnsureOnlineWritable(ctx context.Context, req *EnsureOnlineWritab
 		if err != nil || state == (hostapi.DiskState{}) {
 			return err
 		}
-		return d.host.SetDiskState(ctx, req.DiskNumber, hostapi.DiskState{})
+		return d.host.SetDiskState(ctx, req.DiskNumber, state, hostapi.DiskState{})
 	})
 	return resp, errdefs.Wrap(op, subject(req.DiskNumber), err)
 }

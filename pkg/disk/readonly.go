@@ -66,7 +66,7 @@ func (d *Disk) SetReadOnly(ctx context.Context, req *SetReadOnlyRequest) (*SetRe
 		if err != nil || state.ReadOnly == req.IsReadOnly {
 			return err
 		}
-		return d.host.SetDiskState(ctx, req.DiskNumber, hostapi.DiskState{Offline: state.Offline, ReadOnly: req.IsReadOnly})
+		return d.host.SetDiskState(ctx, req.DiskNumber, state, hostapi.DiskState{Offline: state.Offline, ReadOnly: req.IsReadOnly})
 	})
 	return resp, errdefs.Wrap(op, subject(req.DiskNumber), err)
 }

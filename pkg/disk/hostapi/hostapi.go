@@ -42,9 +42,10 @@ type HostAPI interface {
 	// DiskState says whether a disk is offline or read-only.
 	DiskState(ctx context.Context, number uint32) (DiskState, error)
 
-	// SetDiskState changes attributes persistently and reads them back. Once
-	// begun it runs to its end, also when ctx ends.
-	SetDiskState(ctx context.Context, number uint32, want DiskState) error
+	// SetDiskState changes the attributes in which want differs from now,
+	// persistently, and reads them back. Once begun it runs to its end, also
+	// when ctx ends.
+	SetDiskState(ctx context.Context, number uint32, now, want DiskState) error
 
 	// BringOnline makes the disk of that identity online and writable, as
 	// SetDiskState does.
