@@ -187,7 +187,9 @@ func decodeProviderDisk(row wmi.Row) (*ProviderDisk, error) {
 
 // SANPolicy is the host's policy for new disks.
 func (s *Storage) SANPolicy(ctx context.Context) (SANPolicy, error) {
-	out, err := s.wmi.Call(ctx, namespace, wmi.Method{Class: classSetting, Name: "Get"})
+	out, err := ask(ctx, s, "SAN policy", "disks", func() (wmi.Row, error) {
+		return s.wmi.Call(ctx, namespace, wmi.Method{Class: classSetting, Name: "Get"})
+	})
 	if err != nil {
 		return SANPolicyUnknown, err
 	}
