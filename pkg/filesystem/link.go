@@ -131,6 +131,9 @@ func (f *Filesystem) createLink(ctx context.Context, link, source winpath.Path, 
 	if err != nil {
 		return err
 	}
+	if !directory && namesDirectory(req.SourcePath) {
+		return errdefs.New(errdefs.FailedPrecondition, "", "", "the source is a file, though its path ends as a directory's")
+	}
 	unlock, err := f.host.Lock(ctx, link)
 	if err != nil {
 		return err
@@ -161,8 +164,14 @@ func linkText(source winpath.Path, text string) string {
 	if len(target) > maxTargetText {
 		target = source.Extended()
 	}
-	if strings.HasSuffix(strings.ReplaceAll(text, "/", `\`), `\`) && !strings.HasSuffix(target, `\`) {
+	if namesDirectory(text) && !strings.HasSuffix(target, `\`) {
 		target += `\`
 	}
 	return target
+}
+
+// namesDirectory reports whether a path ends in a separator, which only a
+// directory's may.
+func namesDirectory(text string) bool {
+	return strings.HasSuffix(strings.ReplaceAll(text, "/", `\`), `\`)
 }

@@ -335,6 +335,19 @@ func TestFS34_CreateSymlinkMissingSource(t *testing.T) {
 	s.directory(`C:\t\link\through`)
 }
 
+// A path that ends in a separator names a directory: a file there gets no link,
+// which nothing could be reached through.
+func TestFS34_CreateSymlinkFileAsDirectory(t *testing.T) {
+	s := newSite(t)
+	s.directory(`C:\t`)
+	s.file(`C:\t\file`)
+	unchanged := s.unchanged()
+	if err := s.link(`C:\t\file\`, `C:\t\link`); errdefs.KindOf(err) != errdefs.FailedPrecondition {
+		t.Errorf("got %v", err)
+	}
+	unchanged()
+}
+
 // A server that does not answer is not a missing source.
 func TestCreateSymlink_SilentServer(t *testing.T) {
 	s := newSite(t)
