@@ -1,317 +1,215 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package disturb tests that a change of a simulated node withstands what may
-// happen to it: repetition, concurrency, callers that leave, boundary calls
-// that fail before or after their effect, and calls that hang. However it was
-// disturbed, the same call again must end in the state of an undisturbed run,
-// with nothing done twice and nothing left open.
+// Package disturb tests that every method of a group withstands what may happen
+// to it, on a simulated node.
+//
+// Each boundary call of each [Scenario] in turn fails with each of a set of
+// codes, answers short or with noise, or hangs. A change is also repeated, made
+// by 64 callers at once, left by its caller, and loses the answers of its
+// calls. However it was disturbed, nothing panics and nothing is left open; an
+// error keeps its cause and has the kind that the cause deserves; a question has
+// changed nothing, and a change only what it changes undisturbed; and the same
+// call again ends where an undisturbed run ends, with nothing done twice.
+//
+// By default each boundary call gets a few faults, picked by a seed. With FAULTS=all in
+// the environment it gets every one (make faults), with FAULTS=<number> another
+// seed.
 package disturb
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"io/fs"
+	"os"
+	"reflect"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
-	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
-	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
-	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/wmi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
-// Scenario is a change of a node.
-type Scenario struct {
-	// Node makes a new node on which the change has all to do. It runs in the
-	// bubble of the test, like Change.
-	Node func(t *testing.T) *simhost.Node
-	// Change makes the change, with ctx. On a node on which it was made
-	// already it must do nothing.
-	Change func(ctx context.Context, n *simhost.Node) error
+// Group is a group of the library, with one scenario or more for each method
+// that takes a context.
+type Group[G any] struct {
+	Name string // as errors begin: "disk"
+	New  func(*simhost.Node) (G, error)
+	// Node makes a new node, in the bubble of a test. Scenarios may have their
+	// own.
+	Node func(*testing.T) *simhost.Node
+
+	Questions []Scenario[G] // which change nothing
+	Changes   []Scenario[G] // which do nothing where they were made already
 }
 
-// Run disturbs the change in every way, at each of its boundary calls.
-func Run(t *testing.T, s Scenario) {
-	t.Helper()
-	want, calls := s.undisturbed(t)
-	if len(calls) == 0 {
-		t.Fatal("the change makes no boundary call")
-	}
-	t.Run("twice", func(t *testing.T) { s.twice(t, want) })
-	t.Run("64 at once", func(t *testing.T) { s.atOnce(t, want) })
-	for k, call := range calls {
-		name := fmt.Sprintf("%02d %s", k+1, call.Method)
-		t.Run(name+" and its caller leaves", func(t *testing.T) { s.abandoned(t, want, k) })
-		t.Run(name+" fails", func(t *testing.T) { s.fails(t, want, k, false) })
-		t.Run(name+" fails after its effect", func(t *testing.T) { s.fails(t, want, k, true) })
-		t.Run(name+" hangs", func(t *testing.T) { s.hangs(t, want, k) })
-	}
+// Scenario is a call of a method on a node on which it has all to do.
+type Scenario[G any] struct {
+	Method  string
+	When    string // what tells it from other scenarios of the method
+	Request any    // nil where the method takes none
+	Node    func(*testing.T) *simhost.Node
+	// Partial says that the answer of a question is what could be read, and
+	// that what could not be is no error.
+	Partial bool
+	// Repeats says that a change sets what cannot be read, and so does it again
+	// each time.
+	Repeats bool
+	// Do is what a driver does where that is more than to call the method.
+	Do func(context.Context, G) (any, error)
 }
 
-// trial is one run on a node of its own.
-type trial struct {
-	*testing.T
-	scenario Scenario
-	node     *simhost.Node
-
-	mu      sync.Mutex
-	made    []simhost.Call // without those that continue another
-	effects []string       // changes that Windows accepted
+// subject is a scenario, whatever its group.
+type subject struct {
+	name    string
+	op      string // which the errors of its method name; "" with Do
+	node    func(*testing.T) *simhost.Node
+	call    func(context.Context, *simhost.Node) (any, error)
+	change  bool
+	partial bool
+	repeats bool
 }
 
-// in runs a trial in a bubble and checks what it leaves open.
-func (s Scenario) in(t *testing.T, run func(*trial)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		tr := &trial{T: t, scenario: s, node: s.Node(t)}
-		run(tr)
-		tr.node.OnCall(nil)
-		synctest.Wait()
-		if left := blocking.On(tr.node.Host()).Unfinished(); len(left) > 0 {
-			t.Errorf("calls left: %+v", left)
-		}
-		wmi.On(tr.node.Host()).Close()
-		synctest.Wait()
-		if n := tr.node.OpenHandles(); n != 0 {
-			t.Errorf("%d handles left open", n)
-		}
-		if v := tr.node.Violations(); len(v) > 0 {
-			t.Errorf("boundary rules broken: %q", v)
-		}
-	})
-}
-
-// watch counts calls and effects; at is called for the k-th call, from 0, and
-// makes it or not.
-func (tr *trial) watch(k int, at func(c simhost.Call, do func() error) error) {
-	tr.node.OnCall(func(c simhost.Call, do func() error) error {
-		do = tr.recording(c, do)
-		if !c.Continues && tr.count(c) == k {
-			return at(c, do)
-		}
-		return do()
-	})
-}
-
-func (tr *trial) count(c simhost.Call) int {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	tr.made = append(tr.made, c)
-	return len(tr.made) - 1
-}
-
-func (tr *trial) recording(c simhost.Call, do func() error) func() error {
-	return func() error {
-		err := do()
-		if err == nil && changes(c) {
-			tr.mu.Lock()
-			defer tr.mu.Unlock()
-			tr.effects = append(tr.effects, fmt.Sprintf("%s %s %x", c.Method, c.Subject, c.Code))
-		}
-		return err
+// Run tests every scenario of the group.
+func (g Group[G]) Run(t *testing.T) {
+	t.Run("methods", g.methods)
+	for _, s := range g.subjects() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			s.run(t)
+		})
 	}
 }
 
-// changes tells the calls that change a node, beyond what it knows of itself.
-func changes(c simhost.Call) bool {
-	switch c.Method {
-	case "Mounts.SetPoint", "Mounts.DeletePoint", "Files.SymbolicLink", "File.SetInformation", "Service.Start", "Service.Control":
+func (s subject) run(t *testing.T) {
+	o := s.undisturbed(t)
+	s.leftBefore(t)
+	s.faults(t, o)
+	if s.change {
+		s.twice(t, o)
+		s.atOnce(t, o)
+		s.disturbances(t, o)
+	}
+}
+
+func (g Group[G]) subjects() []subject {
+	var list []subject
+	for _, s := range g.Questions {
+		list = append(list, g.subject(s, false))
+	}
+	for _, s := range g.Changes {
+		list = append(list, g.subject(s, true))
+	}
+	return list
+}
+
+func (g Group[G]) subject(s Scenario[G], change bool) subject {
+	sub := subject{name: strings.TrimSpace(s.Method + " " + s.When), node: g.Node, change: change, partial: s.Partial, repeats: s.Repeats}
+	if s.Node != nil {
+		sub.node = s.Node
+	}
+	if s.Do == nil {
+		sub.op = g.Name + "." + s.Method
+		s.Do = func(ctx context.Context, group G) (any, error) { return invoke(ctx, group, s.Method, s.Request) }
+	}
+	sub.call = func(ctx context.Context, n *simhost.Node) (any, error) {
+		group, err := g.New(n) // of a caller of its own
+		if err != nil {
+			return nil, err
+		}
+		return s.Do(ctx, group)
+	}
+	return sub
+}
+
+func invoke(ctx context.Context, group any, method string, request any) (any, error) {
+	in := []reflect.Value{reflect.ValueOf(ctx)}
+	if request != nil {
+		in = append(in, reflect.ValueOf(request))
+	}
+	out := reflect.ValueOf(group).MethodByName(method).Call(in)
+	err, _ := out[1].Interface().(error)
+	return out[0].Interface(), err
+}
+
+// missing reports that a method gave no response, which drivers do not expect
+// beside an error either (consumers.md 2.4).
+func missing(response any) bool {
+	v := reflect.ValueOf(response)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// methods wants a scenario for each method of the group, and nil requests to be
+// refused without a boundary call.
+func (g Group[G]) methods(t *testing.T) {
+	listed := map[string]bool{}
+	for _, s := range append(g.Questions, g.Changes...) {
+		listed[s.Method] = true
+	}
+	of := reflect.TypeFor[G]()
+	for i := range of.NumMethod() {
+		m := of.Method(i)
+		if m.Type.NumIn() < 2 || m.Type.In(1) != reflect.TypeFor[context.Context]() {
+			continue
+		}
+		if !listed[m.Name] {
+			t.Errorf("%s has no scenario", m.Name)
+		}
+		if m.Type.NumIn() == 3 && m.Type.In(2).Kind() == reflect.Pointer {
+			g.refusesNil(t, m.Name, reflect.Zero(m.Type.In(2)).Interface())
+		}
+	}
+}
+
+func (g Group[G]) refusesNil(t *testing.T, method string, request any) {
+	node := g.Node(t)
+	group, err := g.New(node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node.Calls().Reset()
+	resp, err := invoke(t.Context(), group, method, request)
+	if missing(resp) || errdefs.KindOf(err) != errdefs.InvalidArgument || !names(err, g.Name+"."+method) {
+		t.Errorf("%s of nil: %v, %v", method, resp, err)
+	}
+	if n := node.Calls().Total(); n != 0 {
+		t.Errorf("%s of nil: %d boundary calls", method, n)
+	}
+}
+
+// names reports whether an error names an operation, or is outermost one of the
+// file system, which does so in its own way.
+func names(err error, op string) bool {
+	switch err.(type) { //nolint:errorlint // outermost
+	case *fs.PathError, *os.LinkError:
 		return true
-	case "Device.Control":
-		return slices.Contains([]uint32{
-			abi.IOCTL_DISK_SET_DISK_ATTRIBUTES, abi.IOCTL_DISK_GROW_PARTITION, abi.FSCTL_EXTEND_VOLUME,
-		}, c.Code)
-	case "Session.Start":
-		method, _, _ := strings.Cut(c.Subject, " ")
-		return !slices.Contains([]string{
-			"MSFT_Disk.Refresh", "MSFT_StorageSetting.UpdateHostStorageCache", "MSFT_iSCSITargetPortal.Update",
-		}, method)
 	}
-	return false
+	var typed *errdefs.Error
+	return errors.As(err, &typed) && typed.Op == op
 }
 
-func (tr *trial) change(ctx context.Context) error { return tr.scenario.Change(ctx, tr.node) }
-
-// again makes the change once more, undisturbed, and compares the end.
-func (tr *trial) again(want simhost.Snapshot) {
-	tr.Helper()
-	tr.node.OnCall(nil)
-	if err := tr.change(tr.Context()); err != nil {
-		tr.Fatalf("again: %v", err)
-	}
-	tr.compare(want)
-}
-
-func (tr *trial) compare(want simhost.Snapshot) {
-	tr.Helper()
-	if got := tr.settled(); got != want {
-		tr.Errorf("not the state of an undisturbed run:\n%s", simhost.Diff(want, got))
-	}
-}
-
-// settled is the node's state once what arrives late has arrived.
-func (tr *trial) settled() simhost.Snapshot {
-	<-time.After(time.Minute)
-	synctest.Wait()
-	return tr.node.Snapshot()
-}
-
-func (s Scenario) undisturbed(t *testing.T) (want simhost.Snapshot, calls []simhost.Call) {
-	t.Helper()
-	s.in(t, func(tr *trial) {
-		before := tr.settled()
-		tr.watch(-1, nil)
-		if err := tr.change(tr.Context()); err != nil {
-			tr.Fatal(err)
-		}
-		want, calls = tr.settled(), tr.made
-		if want == before {
-			tr.Fatal("the change changes nothing")
-		}
-	})
-	return want, calls
-}
-
-func (s Scenario) twice(t *testing.T, want simhost.Snapshot) {
-	s.in(t, func(tr *trial) {
-		if err := tr.change(tr.Context()); err != nil {
-			tr.Fatal(err)
-		}
-		tr.watch(-1, nil)
-		if err := tr.change(tr.Context()); err != nil {
-			tr.Fatalf("again: %v", err)
-		}
-		if len(tr.effects) > 0 {
-			tr.Errorf("done twice: %q", tr.effects)
-		}
-		tr.compare(want)
-	})
-}
-
-func (s Scenario) atOnce(t *testing.T, want simhost.Snapshot) {
-	s.in(t, func(tr *trial) {
-		tr.node.OnCall(func(c simhost.Call, do func() error) error {
-			if changes(c) {
-				<-time.After(time.Second) // when every caller has come
-			}
-			return tr.recording(c, do)()
-		})
-		errs := make([]error, 64)
-		var callers sync.WaitGroup
-		for i := range errs {
-			callers.Go(func() { errs[i] = tr.change(tr.Context()) })
-		}
-		callers.Wait()
-		if err := errors.Join(errs...); err != nil {
-			tr.Fatal(err)
-		}
-		seen := map[string]bool{}
-		for _, effect := range tr.effects {
-			if seen[effect] {
-				tr.Errorf("done twice: %s", effect)
-			}
-			seen[effect] = true
-		}
-		tr.compare(want)
-	})
-}
-
-func (s Scenario) abandoned(t *testing.T, want simhost.Snapshot, k int) {
-	s.in(t, func(tr *trial) {
+// leftBefore: a caller who has left before it calls is told so, and nothing is
+// asked.
+func (s subject) leftBefore(t *testing.T) {
+	s.in(t, "left before", func(tr *trial) {
 		ctx, leave := context.WithCancel(tr.Context())
-		defer leave()
-		tr.watch(k, func(_ simhost.Call, do func() error) error {
-			err := do()
-			leave()
-			return err
-		})
-		if err := tr.change(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			tr.Errorf("caller left: %v", err)
+		leave()
+		before := tr.now()
+		if _, err := tr.call(ctx); !errors.Is(err, context.Canceled) {
+			tr.Errorf("got %v", err)
 		}
-		synctest.Wait()
-		tr.again(want)
+		if len(tr.made) > 0 {
+			tr.Errorf("made %v", tr.made)
+		}
+		tr.same(before)
 	})
 }
 
-// failure is a code that a call of that kind may well answer, and that means
-// nothing special to anyone.
-func failure(c simhost.Call) error {
-	switch c.Method {
-	case "WMI.Enter", "WMI.Connect", "Session.Query", "Session.Get", "Session.Start":
-		return win.WBEM_E_PROVIDER_FAILURE
+// where names a boundary call.
+func where(c simhost.Call) string {
+	name := strings.TrimSpace(c.Method + " " + c.Subject)
+	if c.Code != 0 {
+		name += fmt.Sprintf(" %#x", c.Code)
 	}
-	return win.ERROR_IO_DEVICE
-}
-
-func (s Scenario) fails(t *testing.T, want simhost.Snapshot, k int, afterEffect bool) {
-	s.in(t, func(tr *trial) {
-		var injected error
-		tr.watch(k, func(c simhost.Call, do func() error) error {
-			injected = failure(c)
-			if afterEffect {
-				if err := do(); err != nil {
-					return err
-				}
-			}
-			return injected
-		})
-		err := tr.change(tr.Context())
-		if err == nil { // the call was not needed, or done in another way
-			tr.compare(want)
-		} else {
-			tr.checkError(err, injected)
-		}
-		tr.again(want)
-	})
-}
-
-// checkError: the cause is kept, and nobody is told that something is missing,
-// empty or done.
-func (tr *trial) checkError(err, injected error) {
-	tr.Helper()
-	if !errors.Is(err, injected) {
-		tr.Errorf("lost its cause %v: %v", injected, err)
-	}
-	switch kind := errdefs.KindOf(err); kind {
-	case errdefs.Unavailable, errdefs.FailedPrecondition:
-	default:
-		tr.Errorf("kind %v: %v", kind, err)
-	}
-}
-
-func (s Scenario) hangs(t *testing.T, want simhost.Snapshot, k int) {
-	s.in(t, func(tr *trial) {
-		release := make(chan struct{})
-		var reached atomic.Bool // how many sessions the WMI workers open varies
-		tr.watch(k, func(_ simhost.Call, do func() error) error {
-			reached.Store(true)
-			<-release
-			return do()
-		})
-		for _, caller := range []string{"first", "second"} {
-			ctx, cancel := context.WithTimeout(tr.Context(), 10*time.Second)
-			err := tr.change(ctx)
-			cancel()
-			if !errors.Is(err, context.DeadlineExceeded) && !(caller == "second" && errors.Is(err, errdefs.ErrResourceExhausted)) && err != nil {
-				tr.Errorf("%s caller: %v", caller, err)
-			}
-			if err == nil && caller == "first" && reached.Load() { // it went on without the call
-				tr.compare(want)
-			}
-		}
-		close(release)
-		synctest.Wait()
-		tr.again(want)
-		effects := slices.Sorted(slices.Values(tr.effects))
-		if len(slices.Compact(effects)) != len(tr.effects) {
-			tr.Errorf("done twice: %q", tr.effects)
-		}
-	})
+	return name
 }

@@ -3,71 +3,60 @@
 package disk_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/disturb"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
-// Every half state that an earlier PartitionDisk may have left (field-reports.md
-// D25) is gone on from.
-func TestPartitionDisk_Disturbed(t *testing.T) {
-	for name, change := range map[string]func(*simhost.DiskSpec){
-		"offline":              func(d *simhost.DiskSpec) { d.Offline, d.ReadOnly = true, true },
-		"initialized with MSR": func(d *simhost.DiskSpec) { d.Style, d.Partitions = "gpt", []simhost.PartitionSpec{{Type: "msr"}} },
-		"initialized as MBR":   func(d *simhost.DiskSpec) { d.Style = "mbr" },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			disturbed(t, blankWith(change), "PartitionDisk")
-		})
-	}
-}
+type scenario = disturb.Scenario[*disk.Disk]
 
-func TestSetDiskState_Disturbed(t *testing.T) {
-	t.Run("online", func(t *testing.T) {
-		t.Parallel()
-		disturbed(t, blankWith(func(d *simhost.DiskSpec) { d.Offline, d.ReadOnly = true, true }), "SetDiskState online")
-	})
-	t.Run("offline", func(t *testing.T) {
-		t.Parallel()
-		disturbed(t, blank(), "SetDiskState offline")
-	})
-}
-
-func TestSetReadOnly_Disturbed(t *testing.T) {
-	t.Run("read-only", func(t *testing.T) {
-		t.Parallel()
-		disturbed(t, blank(), "SetReadOnly")
-	})
-	t.Run("writable", func(t *testing.T) {
-		t.Parallel()
-		disturbed(t, blankWith(func(d *simhost.DiskSpec) { d.ReadOnly = true }), "SetReadOnly writable")
-	})
-}
-
-func TestEnsureOnlineWritable_Disturbed(t *testing.T) {
-	for name, change := range map[string]func(*simhost.DiskSpec){
-		"offline":   func(d *simhost.DiskSpec) { d.Offline, d.ReadOnly = true, true },
-		"read-only": func(d *simhost.DiskSpec) { d.ReadOnly = true },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			disturbed(t, blankWith(change), "EnsureOnlineWritable")
-		})
-	}
-}
-
-// disturbed disturbs a disk-wide change of disk 1. The disk is attached before,
-// and the provider has not looked since.
-func disturbed(t *testing.T, data simhost.DiskSpec, change string) {
-	disturb.Run(t, disturb.Scenario{
-		Node: func(t *testing.T) *simhost.Node {
-			node := nodeOf(t, simhost.NodeSpec{Disks: []simhost.DiskSpec{simhost.BootDisk()}, Attachable: []simhost.DiskSpec{data}})
-			attach(t, node, data.Name)
-			return node
+// The calls about disk 1, each disturbed in every way.
+func TestDisturbed(t *testing.T) {
+	offline := arrived(func(d *simhost.DiskSpec) { d.Offline, d.ReadOnly = true, true })
+	readOnly := arrived(func(d *simhost.DiskSpec) { d.ReadOnly = true })
+	disturb.Group[*disk.Disk]{
+		Name: "disk", New: func(n *simhost.Node) (*disk.Disk, error) { return disk.New(n.Disk()) },
+		Node: arrived(func(*simhost.DiskSpec) {}),
+		Questions: []scenario{
+			{Method: "ListDiskIDs", Partial: true, Request: &disk.ListDiskIDsRequest{}},
+			{Method: "ListDiskLocations", Partial: true, Request: &disk.ListDiskLocationsRequest{}},
+			{Method: "GetDiskStats", Request: &disk.GetDiskStatsRequest{DiskNumber: 1}},
+			{Method: "GetDiskState", Request: &disk.GetDiskStateRequest{DiskNumber: 1}},
+			{Method: "GetReadOnly", Request: &disk.GetReadOnlyRequest{DiskNumber: 1}},
+			{Method: "Rescan", Request: &disk.RescanRequest{}},
+			{Method: "ListDisks", Partial: true},
+			{Method: "FindDisk", Partial: true, Request: disk.MatchSerial("data-1")},
+			{Method: "WaitForDisk", Partial: true, Request: disk.MatchSerial("data-1")},
+			{Method: "DescribeDisk", Partial: true, Request: uint32(1)},
+			{Method: "SANPolicy"},
 		},
-		Change: func(ctx context.Context, n *simhost.Node) error { return diskWide[change](ctx, group(n), 1) },
-	})
+		Changes: []scenario{
+			// Every half state that an earlier PartitionDisk may have left
+			// (field-reports.md D25) is gone on from.
+			{Method: "PartitionDisk", When: "of an offline disk", Request: &disk.PartitionDiskRequest{DiskNumber: 1}, Node: offline},
+			{Method: "PartitionDisk", When: "initialized with MSR", Request: &disk.PartitionDiskRequest{DiskNumber: 1}, Node: arrived(func(d *simhost.DiskSpec) {
+				d.Style, d.Partitions = "gpt", []simhost.PartitionSpec{{Type: "msr"}}
+			})},
+			{Method: "PartitionDisk", When: "initialized as MBR", Request: &disk.PartitionDiskRequest{DiskNumber: 1}, Node: arrived(func(d *simhost.DiskSpec) { d.Style = "mbr" })},
+			{Method: "SetDiskState", When: "online", Request: &disk.SetDiskStateRequest{DiskNumber: 1, IsOnline: true}, Node: offline},
+			{Method: "SetDiskState", When: "offline", Request: &disk.SetDiskStateRequest{DiskNumber: 1}},
+			{Method: "SetReadOnly", When: "read-only", Request: &disk.SetReadOnlyRequest{DiskNumber: 1, IsReadOnly: true}},
+			{Method: "SetReadOnly", When: "writable", Request: &disk.SetReadOnlyRequest{DiskNumber: 1}, Node: readOnly},
+			{Method: "EnsureOnlineWritable", When: "of an offline disk", Request: &disk.EnsureOnlineWritableRequest{DiskNumber: 1}, Node: offline},
+			{Method: "EnsureOnlineWritable", When: "of a read-only disk", Request: &disk.EnsureOnlineWritableRequest{DiskNumber: 1}, Node: readOnly},
+		},
+	}.Run(t)
+}
+
+// arrived makes nodes to which disk 1, blank but for what change does, was
+// attached since the provider has looked.
+func arrived(change func(*simhost.DiskSpec)) func(*testing.T) *simhost.Node {
+	return func(t *testing.T) *simhost.Node {
+		data := blankWith(change)
+		node := nodeOf(t, simhost.NodeSpec{Disks: []simhost.DiskSpec{simhost.BootDisk()}, Attachable: []simhost.DiskSpec{data}})
+		attach(t, node, data.Name)
+		return node
+	}
 }

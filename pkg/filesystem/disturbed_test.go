@@ -3,7 +3,6 @@
 package filesystem_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/disturb"
@@ -11,86 +10,60 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
-// Each change, with every boundary call failing, hanging, left behind, twice
-// and 64 at once.
+type scenario = disturb.Scenario[*filesystem.Filesystem]
+
+// The calls of the group, each disturbed in every way.
 func TestDisturbed(t *testing.T) {
-	scenarios := map[string]struct {
-		prepare func(s *site)
-		change  func(ctx context.Context, fs *filesystem.Filesystem) error
-	}{
-		"Mkdir": {
-			prepare: func(*site) {},
-			change: func(ctx context.Context, fs *filesystem.Filesystem) error {
-				_, err := fs.Mkdir(ctx, &filesystem.MkdirRequest{Path: `\var\lib\kubelet\pods\a\b`})
-				return err
-			},
+	staged := prepared(func(s *site) {
+		s.mount(`C:\t\staging`, data)
+		s.symlink(`C:\t\link`, `C:\t\staging`)
+	})
+	removal := func(path string) *filesystem.RmdirRequest { return &filesystem.RmdirRequest{Path: path, Force: true} }
+	disturb.Group[*filesystem.Filesystem]{
+		Name: "filesystem", New: func(n *simhost.Node) (*filesystem.Filesystem, error) { return filesystem.New(n.Filesystem()) },
+		Node: staged,
+		Questions: []scenario{
+			{Method: "PathExists", When: "through a link", Request: &filesystem.PathExistsRequest{Path: `C:\t\link`}},
+			{Method: "PathExists", When: "of what is missing", Request: &filesystem.PathExistsRequest{Path: `C:\t\missing`}},
+			{Method: "PathValid", Request: &filesystem.PathValidRequest{Path: `C:\t\link`}},
+			{Method: "IsSymlink", When: "of a link", Request: &filesystem.IsSymlinkRequest{Path: `C:\t\link`}},
+			{Method: "IsSymlink", When: "of a mount folder", Request: &filesystem.IsSymlinkRequest{Path: `C:\t\staging`}},
+			{Method: "LinkState", Request: &filesystem.LinkStateRequest{Path: `C:\t\link`}},
 		},
-		"CreateSymlink": {
-			prepare: func(s *site) { s.mount(`C:\t\staging`, data) },
-			change: func(ctx context.Context, fs *filesystem.Filesystem) error {
-				_, err := fs.CreateSymlink(ctx, &filesystem.CreateSymlinkRequest{SourcePath: `C:\t\staging`, TargetPath: `C:\t\target`})
-				return err
-			},
-		},
-		"Rmdir of a tree": {
-			prepare: func(s *site) {
+		Changes: []scenario{
+			{Method: "Mkdir", Request: &filesystem.MkdirRequest{Path: `\var\lib\kubelet\pods\a\b`}},
+			// The backslash says that the source is a directory, whatever it looks like.
+			{Method: "CreateSymlink", Request: &filesystem.CreateSymlinkRequest{SourcePath: `C:\t\staging\`, TargetPath: `C:\t\target`}},
+			{Method: "Rmdir", When: "of a tree", Request: removal(`C:\t`), Node: prepared(func(s *site) {
 				s.directory(`C:\t\a`)
 				s.file(`C:\t\a\file`)
 				s.readOnly(`C:\t\a\file`)
 				s.symlink(`C:\t\a\link`, `C:\Windows`)
 				s.mount(`C:\t\a\dead`, data)
 				s.must(s.node.DetachDisk("data"))
-			},
-			change: rmdirForce(`C:\t`),
-		},
-		"Rmdir of a link": {
-			prepare: func(s *site) { s.directory(`C:\t`); s.symlink(`C:\t\link`, `C:\Windows`) },
-			change:  rmdirForce(`C:\t\link`),
-		},
-		"Rmdir of a mount folder": {
-			prepare: func(s *site) { s.mount(`C:\t\mount`, data); s.file(data + `precious`) },
-			change:  rmdirForce(`C:\t\mount`),
-		},
-		"Rmdir of a dead mount folder": {
-			prepare: func(s *site) { s.mount(`C:\t\mount`, data); s.must(s.node.DetachDisk("data")) },
-			change:  rmdirForce(`C:\t\mount`),
-		},
-		"RmdirContents": {
-			prepare: func(s *site) {
+			})},
+			{Method: "Rmdir", When: "of a link", Request: removal(`C:\t\link`)},
+			{Method: "Rmdir", When: "of a mount folder", Request: removal(`C:\t\mount`), Node: prepared(func(s *site) {
+				s.mount(`C:\t\mount`, data)
+				s.file(data + `precious`)
+			})},
+			{Method: "Rmdir", When: "of a dead mount folder", Request: removal(`C:\t\mount`), Node: prepared(func(s *site) {
+				s.mount(`C:\t\mount`, data)
+				s.must(s.node.DetachDisk("data"))
+			})},
+			{Method: "RmdirContents", Request: &filesystem.RmdirContentsRequest{Path: `C:\t`}, Node: prepared(func(s *site) {
 				s.directory(`C:\t\a`)
 				s.junction(`C:\t\junction`, `C:\Windows`)
-			},
-			change: func(ctx context.Context, fs *filesystem.Filesystem) error {
-				_, err := fs.RmdirContents(ctx, &filesystem.RmdirContentsRequest{Path: `C:\t`})
-				return err
-			},
+			})},
 		},
-	}
-	for name, sc := range scenarios {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			disturb.Run(t, disturb.Scenario{
-				Node: func(t *testing.T) *simhost.Node {
-					t.Helper()
-					s := &site{T: t, node: newNode(t, simhost.Switches{})}
-					sc.prepare(s)
-					return s.node
-				},
-				Change: func(ctx context.Context, n *simhost.Node) error {
-					fs, err := filesystem.New(n.Filesystem())
-					if err != nil {
-						return err
-					}
-					return sc.change(ctx, fs)
-				},
-			})
-		})
-	}
+	}.Run(t)
 }
 
-func rmdirForce(path string) func(context.Context, *filesystem.Filesystem) error {
-	return func(ctx context.Context, fs *filesystem.Filesystem) error {
-		_, err := fs.Rmdir(ctx, &filesystem.RmdirRequest{Path: path, Force: true})
-		return err
+func prepared(prepare func(*site)) func(*testing.T) *simhost.Node {
+	return func(t *testing.T) *simhost.Node {
+		t.Helper()
+		s := &site{T: t, node: newNode(t, simhost.Switches{})}
+		prepare(s)
+		return s.node
 	}
 }

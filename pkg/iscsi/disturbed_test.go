@@ -15,67 +15,68 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
-// disturbed disturbs a change in every way.
-func disturbed(t *testing.T, setUp func(*testing.T) *simhost.Node, change func(context.Context, *simhost.Node) error) {
-	t.Helper()
-	disturb.Run(t, disturb.Scenario{Node: setUp, Change: change})
-}
+type scenario = disturb.Scenario[*iscsi.ISCSI]
 
-func TestAddTargetPortal_Disturbed(t *testing.T) {
-	disturbed(t, func(t *testing.T) *simhost.Node { return newNode(t) }, func(ctx context.Context, n *simhost.Node) error {
-		return add(ctx, n, first)
-	})
-}
-
-// A repeated removal is NotFound (ISCSI-7), which a driver takes for done.
-func TestRemoveTargetPortal_Disturbed(t *testing.T) {
-	disturbed(t, func(t *testing.T) *simhost.Node { return newNode(t, registered(first)) }, func(ctx context.Context, n *simhost.Node) error {
-		err := remove(ctx, n, first)
-		if errors.Is(err, errdefs.ErrNotFound) {
-			return nil
-		}
-		return err
-	})
-}
-
-func TestConnectTarget_Disturbed(t *testing.T) {
-	disturbed(t, func(t *testing.T) *simhost.Node { return newNode(t, registered(first)) }, func(ctx context.Context, n *simhost.Node) error {
-		return connectCHAP(ctx, n, iscsi.ONE_WAY_CHAP, user, secret)
-	})
-}
-
-// The second session of a multipath target.
-func TestConnectTarget_MultipathDisturbed(t *testing.T) {
-	disturbed(t, func(t *testing.T) *simhost.Node {
-		n := newNode(t, registered(first, second), func(spec *simhost.NodeSpec) { spec.ISCSI.MPIO = true })
-		must(t, connect(t.Context(), n, first, shared))
-		return n
-	}, func(ctx context.Context, n *simhost.Node) error { return connect(ctx, n, second, shared) })
-}
-
-func TestDisconnectTarget_Disturbed(t *testing.T) {
-	disturbed(t, func(t *testing.T) *simhost.Node {
-		n := newNode(t, registered(first))
+// The calls of the group, each disturbed in every way.
+func TestDisturbed(t *testing.T) {
+	known := func(t *testing.T) *simhost.Node { return newNode(t, registered(first)) }
+	connected := func(t *testing.T) *simhost.Node {
+		n := known(t)
 		must(t, connect(t.Context(), n, first, open))
 		return n
-	}, func(ctx context.Context, n *simhost.Node) error { return disconnect(ctx, n, first, open) })
+	}
+	disturb.Group[*iscsi.ISCSI]{
+		Name: "iscsi", New: func(n *simhost.Node) (*iscsi.ISCSI, error) { return iscsi.New(n.ISCSI()) },
+		Node: known,
+		Questions: []scenario{
+			{Method: "DiscoverTargetPortal", Request: &iscsi.DiscoverTargetPortalRequest{TargetPortal: first}},
+			{Method: "ListTargetPortals", Request: &iscsi.ListTargetPortalsRequest{}},
+			{Method: "GetTargetDisks", Request: &iscsi.GetTargetDisksRequest{TargetPortal: first, IQN: open}, Node: connected},
+		},
+		Changes: []scenario{
+			{Method: "AddTargetPortal", Request: &iscsi.AddTargetPortalRequest{TargetPortal: first}, Node: func(t *testing.T) *simhost.Node { return newNode(t) }},
+			{Method: "RemoveTargetPortal", Do: removeIfThere},
+			{Method: "SetMutualChapSecret", Repeats: true, Request: &iscsi.SetMutualChapSecretRequest{MutualChapSecret: mutual}},
+			{Method: "ConnectTarget", When: "with CHAP", Request: &iscsi.ConnectTargetRequest{
+				TargetPortal: first, IQN: chap, AuthType: iscsi.ONE_WAY_CHAP, ChapUsername: user, ChapSecret: secret,
+			}},
+			{Method: "ConnectTarget", When: "a second time, with multipath", Request: &iscsi.ConnectTargetRequest{TargetPortal: second, IQN: shared}, Node: multipath},
+			{Method: "DisconnectTarget", Request: &iscsi.DisconnectTargetRequest{TargetPortal: first, IQN: open}, Node: connected},
+			{Method: "GetTargetDisks", When: "at the end of a stage", Do: stage, Node: func(t *testing.T) *simhost.Node { return newNode(t, arrivesAfter(1)) }},
+		},
+	}.Run(t)
 }
 
-// The way of a driver, whose disks are late.
-func TestStage_Disturbed(t *testing.T) {
-	disturbed(t, func(t *testing.T) *simhost.Node { return newNode(t, arrivesAfter(1)) }, func(ctx context.Context, n *simhost.Node) error {
-		if err := add(ctx, n, first); err != nil {
-			return err
-		}
-		if err := connect(ctx, n, first, open); err != nil {
-			return err
-		}
-		ids, err := disks(ctx, n, first, open)
-		if err == nil && len(ids) != 1 {
-			err = fmt.Errorf("%d disks", len(ids))
-		}
-		return err
-	})
+// removeIfThere is what a driver does: a repeated removal is NotFound (ISCSI-7),
+// which it takes for done.
+func removeIfThere(ctx context.Context, i *iscsi.ISCSI) (any, error) {
+	resp, err := i.RemoveTargetPortal(ctx, &iscsi.RemoveTargetPortalRequest{TargetPortal: first})
+	if errors.Is(err, errdefs.ErrNotFound) {
+		err = nil
+	}
+	return resp, err
+}
+
+// stage is the way of a driver, whose disks are late.
+func stage(ctx context.Context, i *iscsi.ISCSI) (any, error) {
+	if resp, err := i.AddTargetPortal(ctx, &iscsi.AddTargetPortalRequest{TargetPortal: first}); err != nil {
+		return resp, err
+	}
+	if resp, err := i.ConnectTarget(ctx, &iscsi.ConnectTargetRequest{TargetPortal: first, IQN: open}); err != nil {
+		return resp, err
+	}
+	resp, err := i.GetTargetDisks(ctx, &iscsi.GetTargetDisksRequest{TargetPortal: first, IQN: open})
+	if err == nil && len(resp.DiskIDs) != 1 {
+		err = fmt.Errorf("%d disks", len(resp.DiskIDs))
+	}
+	return resp, err
+}
+
+// multipath is a node with one of two sessions of a target.
+func multipath(t *testing.T) *simhost.Node {
+	n := newNode(t, registered(first, second), func(spec *simhost.NodeSpec) { spec.ISCSI.MPIO = true })
+	must(t, connect(t.Context(), n, first, shared))
+	return n
 }
 
 // Different targets, portals and methods at once: nothing waits for ever, and

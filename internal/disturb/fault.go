@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package disturb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
+)
+
+// fault is what a boundary call does instead of what it should.
+type fault struct {
+	name  string
+	err   error                       // it is not made and fails so,
+	alter func(*noise, reflect.Value) // or it is made and this becomes of its answer,
+	hangs bool                        // or it hangs
+}
+
+// The codes that a call may fail with, by the facility that it asks.
+var (
+	anyCodes = []error{
+		win.ERROR_FILE_NOT_FOUND, win.ERROR_PATH_NOT_FOUND, win.ERROR_ACCESS_DENIED, win.ERROR_NOT_READY, win.ERROR_SHARING_VIOLATION,
+		win.ERROR_NOT_SUPPORTED, win.ERROR_INVALID_PARAMETER, win.ERROR_SEM_TIMEOUT, win.ERROR_BUSY, win.ERROR_IO_DEVICE,
+		win.ERROR_DEVICE_NOT_CONNECTED, win.ERROR_FILE_CORRUPT, win.ERROR_NO_SYSTEM_RESOURCES,
+	}
+	fileCodes    = []error{win.ERROR_BAD_NETPATH, win.ERROR_UNEXP_NET_ERR, win.ERROR_NETNAME_DELETED, win.ERROR_BAD_NET_NAME}
+	logonCodes   = []error{win.ERROR_LOGON_FAILURE, win.ERROR_ACCOUNT_LOCKED_OUT}
+	serviceCodes = []error{
+		win.ERROR_SERVICE_REQUEST_TIMEOUT, win.ERROR_SERVICE_DATABASE_LOCKED, win.ERROR_SERVICE_CANNOT_ACCEPT_CTRL, win.ERROR_SERVICE_MARKED_FOR_DELETE,
+	}
+	wmiCodes = []error{
+		win.RPC_S_SERVER_UNAVAILABLE, win.WBEM_E_ACCESS_DENIED, win.WBEM_E_FAILED, win.WBEM_E_NOT_FOUND, win.WBEM_E_NOT_SUPPORTED,
+		win.WBEM_E_PROVIDER_LOAD_FAILURE, win.WBEM_E_QUOTA_VIOLATION,
+	}
+	returnValues = []win.ReturnValue{win.ReturnFailed, win.ReturnAccessDenied}
+)
+
+// ofWMI tells the methods that fail as COM does.
+func ofWMI(method string) bool {
+	of, _, _ := strings.Cut(method, ".")
+	return of == "WMI" || of == "Session" || of == "Rows" || of == "Call"
+}
+
+// codesOf are the codes that a call may fail with.
+func codesOf(method string) []error {
+	of, _, _ := strings.Cut(method, ".")
+	switch {
+	case ofWMI(method):
+		return wmiCodes
+	case of == "Files" || of == "File":
+		return append(fileCodes, anyCodes...)
+	case of == "Logons" || of == "Logon":
+		return append(append(logonCodes, fileCodes...), anyCodes...)
+	case of == "Services" || of == "Service":
+		return append(serviceCodes, anyCodes...)
+	}
+	return anyCodes
+}
+
+func native(code error) errdefs.Native {
+	n, _ := errdefs.NativeOf(code)
+	return n
+}
+
+// telling reports that a code is an answer as much as a failure: what was asked
+// is not there any more, or not known to the device. Only the state of the node
+// can say whether the right thing was made of it.
+func telling(code error) bool {
+	switch errdefs.KindOf(code) {
+	case errdefs.NotFound, errdefs.Unsupported:
+		return true
+	}
+	return code == win.ERROR_DEVICE_NOT_CONNECTED || code == win.ERROR_INVALID_PARAMETER
+}
+
+// faultsOf are all faults of a call.
+func faultsOf(s spot) []fault {
+	list := []fault{{name: "hangs", hangs: true}}
+	for _, code := range codesOf(s.Method) {
+		list = append(list, fault{name: fmt.Sprintf("fails with %v", native(code)), err: code})
+	}
+	if s.Method == "Call.Result" {
+		for _, code := range returnValues {
+			list = append(list, fault{name: fmt.Sprintf("returns %v", native(code)), err: code})
+		}
+	}
+	if s.answers {
+		list = append(list, alterations...)
+	}
+	return list
+}
+
+// faults tries each fault, or some, at each call of the run.
+func (s subject) faults(t *testing.T, o outcome) {
+	pick := picker(s.name)
+	for _, at := range o.calls {
+		for _, f := range pick(faultsOf(at)) {
+			label := fmt.Sprintf("%s %s", where(at.Call), f.name)
+			s.in(t, label, func(tr *trial) {
+				if f.hangs {
+					tr.hangs(o, at)
+				} else {
+					tr.fails(o, at, f)
+				}
+			})
+		}
+	}
+}
+
+// sample is how many faults each boundary call gets by default.
+const sample = 2
+
+// picker picks of the faults of a call: those that FAULTS wants.
+func picker(name string) func([]fault) []fault {
+	wanted := os.Getenv("FAULTS")
+	if wanted == "all" {
+		return func(list []fault) []fault { return list }
+	}
+	seed, _ := strconv.ParseUint(wanted, 10, 64)
+	h := fnv.New64()
+	_, _ = h.Write([]byte(name))
+	r := rand.New(rand.NewPCG(seed, h.Sum64()))
+	return func(list []fault) []fault {
+		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		return list[:min(sample, len(list))]
+	}
+}
+
+// fails makes the call with one boundary call at fault, and once more without.
+func (tr *trial) fails(o outcome, at spot, f fault) {
+	noise := newNoise(tr.label)
+	reached := false
+	tr.watchAt(at, func(s spot, do func() error) error {
+		reached = true
+		code, returned := f.err.(win.ReturnValue)
+		if f.err != nil && !returned {
+			return f.err
+		}
+		err := do()
+		switch row, ok := s.Answer().(*win.Row); {
+		case err != nil:
+		case returned && ok && *row != nil:
+			*row = win.Row{"ReturnValue": int32(code)}
+		case f.alter != nil:
+			f.alter(noise, reflect.ValueOf(s.Answer()).Elem())
+		}
+		return err
+	})
+	resp, err := tr.call(tr.Context())
+	if !reached {
+		return
+	}
+	tr.judge(o, f, resp, err)
+	tr.again(o)
+}
+
+// judge wants of a call at fault the end of an undisturbed run, or an error that
+// says why not.
+func (tr *trial) judge(o outcome, f fault, resp any, err error) {
+	tr.Helper()
+	switch {
+	case f.err == nil || telling(f.err):
+	case err != nil:
+		tr.explained(f.err, err)
+	case tr.scenario.change:
+		tr.same(o.after)
+	case !tr.scenario.partial:
+		tr.answered(o, resp)
+	}
+	tr.leftAlone(o)
+}
+
+// explained wants an error that keeps its cause, names its operation and has the
+// kind of the cause, or one that asks to wait or to look: nobody is told that
+// something is missing, empty or done.
+func (tr *trial) explained(cause, err error) {
+	tr.Helper()
+	if !errors.Is(err, cause) {
+		tr.Errorf("lost its cause: %v", err)
+	}
+	if op := tr.scenario.op; op != "" && !names(err, op) {
+		tr.Errorf("names no operation: %v", err)
+	}
+	switch kind := errdefs.KindOf(err); kind {
+	case errdefs.KindOf(cause), errdefs.Unavailable, errdefs.FailedPrecondition:
+	default:
+		tr.Errorf("kind %v: %v", kind, err)
+	}
+}
+
+// hangs: two callers leave a call that hangs, when their time is up; once it has
+// ended, the next makes no more of it than is left to do.
+func (tr *trial) hangs(o outcome, at spot) {
+	const patience = 10 * time.Second
+	release := make(chan struct{})
+	var reached atomic.Bool // how many sessions the WMI workers open varies
+	tr.watchAt(at, func(_ spot, do func() error) error {
+		reached.Store(true)
+		<-release
+		return do()
+	})
+	for _, caller := range []string{"first", "second"} {
+		ctx, cancel := context.WithTimeout(tr.Context(), patience)
+		start := time.Now()
+		resp, err := tr.call(ctx)
+		cancel()
+		if took := time.Since(start); took > patience {
+			tr.Errorf("%s caller: left after %v", caller, took)
+		}
+		switch {
+		case err == nil && caller == "first" && reached.Load(): // it went on without the call
+			tr.judge(o, fault{err: context.DeadlineExceeded}, resp, nil)
+		case err == nil, errors.Is(err, context.DeadlineExceeded):
+		case caller == "second" && errors.Is(err, errdefs.ErrResourceExhausted):
+		default:
+			tr.Errorf("%s caller: %v", caller, err)
+		}
+	}
+	tr.leftAlone(o)
+	close(release)
+	synctest.Wait()
+	tr.again(o)
+	tr.doneOnce()
+}
