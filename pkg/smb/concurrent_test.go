@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -115,6 +116,36 @@ func TestM22_HungServerWhileMapping(t *testing.T) {
 		s.must(s.mapAs(otherShare, alice))
 		if made, _ := s.changes(); made > 2 {
 			s.Errorf("made %d", made)
+		}
+	})
+}
+
+// A share that does not answer stands in the way of another user (1219): the
+// error says so, because nobody knows whether its mapping is stale.
+func TestConflict_WithSilentShare(t *testing.T) {
+	start := left(simhost.SMBMapping{RemotePath: otherShare, Credential: alice, Status: 2, Privacy: true})
+	synctest.Test(t, func(t *testing.T) {
+		n := start(t)
+		defer n.Close()
+		g, err := group(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.OnCall(func(c simhost.Call, do func() error) error {
+			if c.Method == "Files.Open" && strings.HasPrefix(c.Subject, `\\?\UNC\files\second`) {
+				return win.ERROR_SEM_TIMEOUT
+			}
+			return do()
+		})
+		before := n.Snapshot()
+		_, err = g.NewSMBGlobalMapping(t.Context(), request(dataShare, bob))
+		for _, want := range []error{errdefs.ErrCredentialConflict, win.ERROR_SESSION_CREDENTIAL_CONFLICT, win.ERROR_SEM_TIMEOUT} {
+			if !errors.Is(err, want) {
+				t.Errorf("got %v, want %v", err, want)
+			}
+		}
+		if after := n.Snapshot(); after != before {
+			t.Errorf("changed:\n%s", simhost.Diff(before, after))
 		}
 	})
 }

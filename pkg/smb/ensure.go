@@ -79,9 +79,12 @@ func (s *SMB) mapShare(ctx context.Context, w wish) error {
 		if err = s.mapLocked(ctx, w); !hostapi.Conflicts(err) {
 			return err
 		}
-		cleared, clearErr := s.clear(ctx, w.share)
+		cleared, silent, clearErr := s.clear(ctx, w.share)
 		if clearErr != nil {
 			return errors.Join(conflict(w.share, err), clearErr)
+		}
+		if silent != nil {
+			err = fmt.Errorf("%w; it cannot be told whether all of them work: %w", err, silent)
 		}
 		if !cleared && attempt > 0 {
 			break
@@ -98,41 +101,46 @@ func conflict(share winpath.Share, err error) error {
 }
 
 // clear removes the mappings of a server that do not work, and reports whether
-// there were any. It holds the lock of one share at a time.
-func (s *SMB) clear(ctx context.Context, share winpath.Share) (cleared bool, err error) {
+// there were any, and why nobody can say of others. It holds the lock of one
+// share at a time.
+func (s *SMB) clear(ctx context.Context, share winpath.Share) (cleared bool, silent, err error) {
 	all, err := s.host.Mappings(ctx)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	for _, m := range all {
 		// One with a drive is somebody's own.
 		if m.Share.Server() != share.Server() || m.LocalPath != "" {
 			continue
 		}
-		dropped, err := s.dropStale(ctx, m)
+		dropped, mute, err := s.dropStale(ctx, m)
 		if err != nil {
-			return cleared, err
+			return cleared, silent, err
 		}
-		cleared = cleared || dropped
+		cleared, silent = cleared || dropped, errors.Join(silent, mute)
 	}
-	return cleared, nil
+	return cleared, silent, nil
 }
 
-// dropStale removes a mapping whose share answers, but not to it.
-func (s *SMB) dropStale(ctx context.Context, m hostapi.Mapping) (dropped bool, err error) {
+// dropStale removes a mapping whose share answers, but not to it. silent says
+// why one does not answer.
+func (s *SMB) dropStale(ctx context.Context, m hostapi.Mapping) (dropped bool, silent, err error) {
 	unlock, err := s.host.Lock(ctx, m.Share)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	defer unlock()
 	broken := s.host.Probe(ctx, m.Share)
 	if err := ctx.Err(); err != nil {
-		return false, err
+		return false, nil, err
 	}
-	if broken == nil || hostapi.Silent(broken) {
-		return false, nil
+	switch {
+	case broken == nil:
+		return false, nil, nil
+	case hostapi.Silent(broken):
+		return false, broken, nil
 	}
-	return true, s.drop(ctx, m)
+	return true, nil, s.drop(ctx, m)
 }
 
 func (s *SMB) mapLocked(ctx context.Context, w wish) error {
