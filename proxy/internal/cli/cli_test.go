@@ -77,14 +77,15 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"get", "pods"}, `error: unknown command "get"` + "\nusage: csi-proxy\n"},
 		{[]string{"disk", "fly"}, `error: unknown command "fly"` + "\nusage: csi-proxy disk\n"},
 		{[]string{"disk", "stats"}, "error: csi-proxy disk stats takes DISK, 0 given\nusage: csi-proxy disk stats DISK [flags]\n"},
-		{[]string{"disk", "list", "1"}, "error: csi-proxy disk list takes no argument, 1 given\nusage: csi-proxy disk list [flags]\n"},
-		{[]string{"disk", "list", "--fast"}, "error: unknown flag: --fast\nusage: csi-proxy disk list [flags]\n"},
-		{[]string{"disk", "list", "--timeout", "soon"}, `error: invalid argument "soon" for "--timeout" flag: time: invalid duration "soon"` + "\nusage: csi-proxy disk list [flags]\n"},
+		{[]string{"disk", "ids", "1"}, "error: csi-proxy disk ids takes no argument, 1 given\nusage: csi-proxy disk ids [flags]\n"},
+		{[]string{"disk", "list", "--fast"}, "error: unknown flag: --fast\nusage: csi-proxy disk list [DISK...] [flags]\n"},
+		{[]string{"disk", "list", "--timeout", "soon"}, `error: invalid argument "soon" for "--timeout" flag: time: invalid duration "soon"` + "\nusage: csi-proxy disk list [DISK...] [flags]\n"},
 		{[]string{"disk", "stats", "-1", "--host", "sim:aws-nitro"}, "error: unknown shorthand flag: '1' in -1\nusage: csi-proxy disk stats DISK [flags]\n"},
 		{[]string{"disk", "stats", "one", "--host", "sim:aws-nitro"}, `error: "one" is no disk number; csi-proxy disk list shows them` + "\n"},
 		{[]string{"disk", "stats", "4294967296", "--host", "sim:aws-nitro"}, `error: "4294967296" is no disk number; csi-proxy disk list shows them` + "\n"},
 		{[]string{"disk", "list", "--host", "remote"}, `error: no host "remote": --host takes local, sim:NAME or sim:FILE` + "\n"},
 		{[]string{"volume", "resize", "C:", "--size", "-1"}, `error: invalid argument "-1" for "--size" flag: no size; write bytes, or a number and one of KiB, MiB, GiB, TiB, PiB, EiB` + "\nusage: csi-proxy volume resize VOLUME [flags]\n"},
+		{[]string{"volume", "list", "C:", "--disk", "0", "--host", "sim:aws-nitro"}, "error: --disk is for a list without names\n"},
 		{[]string{"version", "now"}, "error: csi-proxy version takes no argument, 1 given\nusage: csi-proxy version [flags]\n"},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
@@ -92,6 +93,33 @@ func TestUsageErrors(t *testing.T) {
 				t.Errorf("got\n%swant\n%s", r.transcript(test.args), test.want)
 			}
 		})
+	}
+}
+
+// Who knows kubectl, or a shell, finds the verbs.
+func TestAliases(t *testing.T) {
+	root := newApp(Streams{}, openHost).rootCommand()
+	for given, want := range map[string]string{
+		"disk get":            "disk list",
+		"disks ls":            "disk list",
+		"volumes get":         "volume list",
+		"vol describe":        "volume describe",
+		"volume expand":       "volume resize",
+		"fs rm":               "filesystem rmdir",
+		"fs ln":               "filesystem link",
+		"shares get":          "smb list",
+		"share describe":      "smb show",
+		"smb delete":          "smb unmap",
+		"iscsi portals get":   "iscsi portal list",
+		"iscsi portal create": "iscsi portal add",
+		"iscsi login":         "iscsi connect",
+		"service get":         "system service",
+		"service start":       "system start",
+	} {
+		cmd, rest, err := root.Find(strings.Fields(given))
+		if err != nil || len(rest) > 0 || cmd.CommandPath() != "csi-proxy "+want {
+			t.Errorf("%s is %q %q, %v, want %s", given, cmd.CommandPath(), rest, err, want)
+		}
 	}
 }
 

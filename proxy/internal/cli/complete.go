@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,9 +38,13 @@ var words = map[string][]string{
 	"FILESYSTEM": {"NTFS", "ReFS", "FAT32", "exFAT"},
 }
 
-// completeArguments completes the arguments of those names.
-func (a *app) completeArguments(names []string) cobra.CompletionFunc {
+// completeArguments completes the arguments of a usage line.
+func (a *app) completeArguments(line string) cobra.CompletionFunc {
+	names := strings.Fields(line)
 	return func(cmd *cobra.Command, before []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if name, many := repeated(line); many {
+			return a.completeNamed(cmd, name, before)
+		}
 		if len(before) >= len(names) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -34,9 +34,6 @@ func changing(about object, format string, args ...any) change {
 // ask is asked before each change. Without an error the change is made.
 type ask func(context.Context, change) error
 
-// agree asks nobody.
-func agree(context.Context, change) error { return nil }
-
 var errNotConfirmed = errors.New("not confirmed, nothing was changed")
 
 // confirm asks whether a change of the local host may go on.

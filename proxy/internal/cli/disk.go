@@ -20,10 +20,10 @@ import (
 func diskVerbs() []verb {
 	return []verb{
 		{
-			use:     "list",
+			use:     "list [DISK...]",
 			aliases: []string{"get", "ls"},
 			short:   "List disks with state, size, identifiers and location",
-			long:    "What could not be read is shown as ?, and the reason on standard error.",
+			long:    "It lists those that are named, or all. What could not be read is shown as ?, and\nthe reason on standard error.",
 			example: "list -o wide --host sim:azure-scsi",
 			read:    listDisks,
 		},
@@ -150,8 +150,8 @@ func diskNumber(text string) (uint32, error) {
 	return uint32(n), nil
 }
 
-func listDisks(ctx context.Context, h *host, _ []string) (*table, error) {
-	disks, err := h.disk.ListDisks(ctx)
+func listDisks(ctx context.Context, h *host, args []string) (*table, error) {
+	disks, err := listed(ctx, h, args)
 	if err != nil {
 		return nil, err
 	}
@@ -184,6 +184,27 @@ func listDisks(ctx context.Context, h *host, _ []string) (*table, error) {
 			readOnly, word(o.Bus), word(o.Vendor), word(o.Product))
 	}
 	return t, nil
+}
+
+// listed are the disks of those numbers, or all.
+func listed(ctx context.Context, h *host, numbers []string) ([]disk.Description, error) {
+	all, err := h.disk.ListDisks(ctx)
+	if err != nil || len(numbers) == 0 {
+		return all, err
+	}
+	var named []disk.Description
+	for _, text := range numbers {
+		number, err := diskNumber(text)
+		if err != nil {
+			return nil, err
+		}
+		at := slices.IndexFunc(all, func(d disk.Description) bool { return d.Number == number })
+		if at < 0 {
+			return nil, errdefs.New(errdefs.NotFound, "disk.ListDisks", fmt.Sprintf("disk %d", number), "there is no such disk")
+		}
+		named = append(named, all[at])
+	}
+	return named, nil
 }
 
 func place(o *diskObject, at *disk.DiskLocation) {

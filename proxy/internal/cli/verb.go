@@ -14,7 +14,7 @@ import (
 
 // verb is one thing to ask of a host, or to change on it.
 type verb struct {
-	use     string // the verb and its arguments, all needed: "mount VOLUME PATH"
+	use     string // the verb and its arguments: "mount VOLUME PATH", "list [DISK...]"
 	aliases []string
 	short   string
 	long    string // what short does not say
@@ -49,7 +49,7 @@ func (a *app) command(group string, v verb) *cobra.Command {
 		Args:    arguments(names),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.runVerb(cmd, v, args, how) },
 
-		ValidArgsFunction: a.completeArguments(strings.Fields(names)),
+		ValidArgsFunction: a.completeArguments(names),
 	}
 	if v.flags != nil {
 		v.flags(cmd.Flags())
@@ -78,10 +78,11 @@ type doing struct {
 	dryRun bool
 }
 
-// arguments wants one argument for each of the names in a usage line.
+// arguments wants one argument for each of the names in a usage line, or any
+// number: "[DISK...]".
 func arguments(names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == len(strings.Fields(names)) {
+		if _, many := repeated(names); many || len(args) == len(strings.Fields(names)) {
 			return nil
 		}
 		wanted := names
@@ -90,6 +91,12 @@ func arguments(names string) cobra.PositionalArgs {
 		}
 		return usage(cmd, fmt.Sprintf("%s takes %s, %d given", cmd.CommandPath(), wanted, len(args)))
 	}
+}
+
+// repeated is the name of an argument of which there may be any number.
+func repeated(names string) (name string, many bool) {
+	name, many = strings.CutSuffix(names, "...]")
+	return strings.TrimPrefix(name, "["), many
 }
 
 // warn tells of an error that does not end the command.

@@ -236,8 +236,11 @@ func TestVerbs_TakeTheSameFlags(t *testing.T) {
 			if strings.TrimPrefix(cmd.Example, "  ") == cmd.CommandPath() || !strings.HasPrefix(cmd.Example, "  "+cmd.CommandPath()) {
 				t.Errorf("no example: %q", cmd.Example)
 			}
-			names := strings.Fields(cmd.Use)[1:]
-			for _, name := range names {
+			_, names, _ := strings.Cut(cmd.Use, " ")
+			if name, many := repeated(names); many {
+				names = name
+			}
+			for _, name := range strings.Fields(names) {
 				if completers[name] == nil && words[name] == nil && !slices.Contains(unforeseen, name) {
 					t.Errorf("%s is not completed", name)
 				}

@@ -233,18 +233,18 @@ func listVolumesVerb() verb {
 		partition uint32
 	)
 	return verb{
-		use:     "list",
+		use:     "list [VOLUME...]",
 		aliases: []string{"get", "ls"},
 		short:   "List volumes with disk, drive, use and state",
-		long:    "It waits for volumes that Windows has not made yet. Offline disks have none. What\ncould not be read is shown as ?, and the reason on standard error. A volume that\nholds what Windows does not mount is foreign or damaged.",
+		long:    "It lists those that are named, those of a disk, or all. It waits for volumes that\nWindows has not made yet. Offline disks have none. What could not be read is shown\nas ?, and the reason on standard error. A volume that holds what Windows does not\nmount is foreign or damaged.\n" + spellings,
 		example: "list --disk 0 --host sim:azure-scsi",
 		values:  map[string]string{"disk": "DISK"},
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&diskFlag, "disk", allDisks, "number of the only disk to look at")
 			f.Uint32Var(&partition, "partition", 0, "number of the only partition of that disk to look at; 0 is all")
 		},
-		read: func(ctx context.Context, h *host, _ []string) (*table, error) {
-			ids, err := listedVolumes(ctx, h, diskFlag, partition)
+		read: func(ctx context.Context, h *host, args []string) (*table, error) {
+			ids, err := listedVolumes(ctx, h, args, diskFlag, partition)
 			if err != nil {
 				return nil, err
 			}
@@ -253,8 +253,26 @@ func listVolumesVerb() verb {
 	}
 }
 
-func listedVolumes(ctx context.Context, h *host, on string, partition uint32) ([]string, error) {
-	if on == allDisks {
+// volumesNamed are the ids of the volumes that arguments name.
+func volumesNamed(ctx context.Context, h *host, names []string) ([]string, error) {
+	var ids []string
+	for _, name := range names {
+		id, err := volumeNamed(ctx, h, name)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+func listedVolumes(ctx context.Context, h *host, names []string, on string, partition uint32) ([]string, error) {
+	switch {
+	case len(names) > 0 && on != allDisks:
+		return nil, &usageError{message: "--disk is for a list without names"}
+	case len(names) > 0:
+		return volumesNamed(ctx, h, names)
+	case on == allDisks:
 		return allVolumes(ctx, h)
 	}
 	number, err := diskNumber(on)
