@@ -54,8 +54,26 @@ type cimParameter struct {
 	cimType
 }
 
-// schemaFor is the schema of a build.
+// schemaOf is the schema of builds from one on.
+type schemaOf struct {
+	from uint32
+	made func() *schema
+}
+
+// schemas are those that builds have, from the newest on, each made once.
+var schemas = []schemaOf{
+	{build2025, sync.OnceValue(func() *schema { return newSchema(build2025) })},
+	{build23H2, sync.OnceValue(func() *schema { return newSchema(build23H2) })},
+	{0, sync.OnceValue(func() *schema { return newSchema(0) })},
+}
+
+// schemaFor is the schema of a build. It must not be changed.
 func schemaFor(build uint32) *schema {
+	i := slices.IndexFunc(schemas, func(s schemaOf) bool { return build >= s.from })
+	return schemas[i].made()
+}
+
+func newSchema(build uint32) *schema {
 	s := &schema{classes: map[string]*cimClass{}}
 	for name, described := range cimFacts() {
 		s.classes[strings.ToLower(name)] = described.on(build, name)

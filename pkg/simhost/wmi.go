@@ -24,6 +24,7 @@ const (
 // nobody has talked to. Guarded by Node.mu.
 type wmiService struct {
 	known      *schema
+	classes    map[string]wmiClass // nil until first asked for
 	storage    *storageCache // nil until the provider is first asked
 	generation int           // of the provider host; rises when it dies
 	threads    map[int]*wmiThread
@@ -78,12 +79,20 @@ func (n *Node) schema() *schema {
 	return n.wmi.known
 }
 
+// classes are what the node's providers do.
+func (n *Node) classes() map[string]wmiClass {
+	if n.wmi.classes == nil {
+		n.wmi.classes = wmiClasses()
+	}
+	return n.wmi.classes
+}
+
 // rows are all instances of a class and of its subclasses. A class without a
 // provider fails as one whose provider cannot be loaded.
 func (n *Node) rows(c *cimClass) ([]win.Row, error) {
 	var rows []win.Row
 	found := false
-	classes := wmiClasses()
+	classes := n.classes()
 	for _, name := range slices.Sorted(maps.Keys(classes)) {
 		class, ok := n.schema().class(c.namespace, name)
 		if !ok || class != c && !class.inherits(c) {
@@ -410,7 +419,7 @@ func (n *Node) complete(w *wmiWork, do func() ([]win.Row, error)) {
 
 // instancesOf is how many objects a class has.
 func (n *Node) instancesOf(class string) int {
-	for name, c := range wmiClasses() {
+	for name, c := range n.classes() {
 		if strings.EqualFold(name, class) {
 			return len(c.instances(n))
 		}

@@ -94,7 +94,7 @@ func (n *Node) runAssociators(namespace string, q associatorsQuery) ([]win.Row, 
 	if err != nil {
 		return nil, err
 	}
-	class := wmiClasses()[association.name]
+	class := n.classes()[association.name]
 	if class.association == nil {
 		return nil, win.WBEM_E_INVALID_QUERY
 	}

@@ -366,7 +366,7 @@ func (i *wmiInvocation) start() *wmiWork {
 
 // run carries the method out.
 func (i *wmiInvocation) run() ([]win.Row, error) {
-	implementation, ok := wmiClasses()[i.class.name].methods[i.method.name]
+	implementation, ok := i.n.classes()[i.class.name].methods[i.method.name]
 	if !ok {
 		return nil, errMethodUnimplemented
 	}
