@@ -32,10 +32,25 @@ func directoryCases() []Case {
 			h.must(h.link(h.at("dir"), h.at("live")))
 			h.must(h.link(h.at("file"), h.at("to a file")))
 			h.must(h.linkToMissing(h.at("none"), h.at("dangling")))
+			h.must(h.linkToMissing(h.at("loop"), h.at("loop")))
 			h.must(h.mkdir(h.at("live")))
 			h.wantKind(h.mkdir(h.at("to a file")), errdefs.FailedPrecondition)
 			h.wantKind(h.mkdir(h.at("dangling")), errdefs.AlreadyExists)
+			h.wantKind(h.mkdir(h.at("loop")), errdefs.FailedPrecondition)
 			h.wantGone("none")
+		}},
+		{IDs: []string{"FS-22"}, Shows: "Mkdir on a volume without a letter, on the system drive, and at a mount folder", Needs: []Ability{Model}, Test: func(h *Host) {
+			h.must(h.makeMountFolder(extended(h.at("mount")), dataID))
+			h.must(h.makeJunction(extended(h.at("junction")), h.at("mount")))
+			for range 2 {
+				for _, path := range []string{dataID + `a\b`, `\rooted\x`, h.at("mount"), h.at("junction"), dataID} {
+					h.must(h.mkdir(path))
+				}
+			}
+			h.wantThere(`mount\a\b`)
+			if !h.exists(`C:\rooted\x`) {
+				h.Error("made elsewhere")
+			}
 		}},
 		{IDs: []string{"FS-23"}, Shows: "Mkdir on or below a file is an error that names it", Test: func(h *Host) {
 			h.files("file")
@@ -129,7 +144,7 @@ func removalCases() []Case {
 		{IDs: []string{"FS-25"}, Shows: "Rmdir of what is missing is an error", Test: func(h *Host) {
 			for _, name := range []string{"none", `none\below`} {
 				err := h.rmdir(h.at(name), false)
-				h.wantError(err, errdefs.NotFound, "remove "+h.at(name)+": ")
+				h.wantError(err, errdefs.NotFound, "remove "+h.at(name)+": "+win.ERROR_FILE_NOT_FOUND.Error())
 				if !errors.Is(err, fs.ErrNotExist) {
 					h.Errorf("not fs.ErrNotExist: %v", err)
 				}
@@ -139,12 +154,13 @@ func removalCases() []Case {
 			h.directories(`dir\below`)
 			h.files(`dir\file`)
 			err := h.rmdir(h.at("dir"), false)
-			h.wantError(err, errdefs.FailedPrecondition, "remove "+h.at("dir")+": ")
+			h.wantError(err, errdefs.FailedPrecondition, "remove "+h.at("dir")+": "+win.ERROR_DIR_NOT_EMPTY.Error())
 			h.wantThere(`dir\below`, `dir\file`)
 		}},
 		{IDs: []string{"FS-27"}, Shows: "Rmdir with force removes all below, twice, and takes missing for done", Test: func(h *Host) {
 			h.directories(`dir\a\b\c`, `dir\d`)
 			h.files(`dir\a\file`, `dir\a\b\file`, "file")
+			h.must(h.rmdir(h.at(`file\below`), true))
 			for range 2 {
 				h.must(h.rmdir(h.at("dir"), true))
 				h.wantGone("dir")
@@ -153,11 +169,13 @@ func removalCases() []Case {
 			}
 			h.must(h.rmdir(h.at(`none\below`), true))
 		}},
-		{IDs: []string{"FS-27"}, Shows: "read-only files and directories are removed, too", Needs: []Ability{Model}, Test: func(h *Host) {
-			h.directories(`dir\a`)
+		{IDs: []string{"FS-24", "FS-27"}, Shows: "read-only files and directories are removed, too", Needs: []Ability{Model}, Test: func(h *Host) {
+			h.directories(`dir\a`, `dir\b`)
 			h.files(`dir\a\file`)
-			h.must(h.makeReadOnly(extended(h.at(`dir\a\file`))))
-			h.must(h.makeReadOnly(extended(h.at(`dir\a`))))
+			for _, name := range []string{`dir\a\file`, `dir\a`, `dir\b`} {
+				h.must(h.makeReadOnly(extended(h.at(name))))
+			}
+			h.must(h.rmdir(h.at(`dir\b`), false))
 			h.must(h.rmdir(h.at("dir"), true))
 			h.wantGone("dir")
 		}},
@@ -228,11 +246,15 @@ func removalCases() []Case {
 
 func mountFolderCases() []Case {
 	return []Case{
-		{IDs: []string{"FS-28", "F05"}, Shows: "Rmdir of a mount folder unmounts it, and the volume's files stay", Needs: []Ability{Model}, Test: func(h *Host) {
+		{IDs: []string{"FS-28", "F05"}, Shows: "Rmdir of a mount folder flushes and unmounts it, and the volume's files stay", Needs: []Ability{Model}, Test: func(h *Host) {
 			for _, force := range []bool{false, true} {
 				h.must(h.makeMountFolder(extended(h.at("mount")), dataID))
 				h.must(h.mkdir(dataID + "precious"))
+				h.Node.Calls().Reset()
 				h.must(h.rmdir(h.at("mount"), force))
+				if n := h.Node.Calls().ByMethod()["Device.Flush"]; n != 1 {
+					h.Errorf("flushed %d times", n)
+				}
 				h.wantGone("mount")
 				if !h.exists(dataID + "precious") {
 					h.Error("the volume has lost a file")
@@ -245,12 +267,7 @@ func mountFolderCases() []Case {
 		{IDs: []string{"FS-28", "F05"}, Shows: "what cannot be flushed stays mounted", Needs: []Ability{Model}, Test: func(h *Host) {
 			h.must(h.makeMountFolder(extended(h.at("mount")), dataID))
 			before := h.Node.Snapshot()
-			h.Node.OnCall(func(c simhost.Call, do func() error) error {
-				if c.Method == "Device.Flush" {
-					return win.ERROR_IO_DEVICE
-				}
-				return do()
-			})
+			h.answers(win.ERROR_IO_DEVICE, func(c simhost.Call) bool { return c.Method == "Device.Flush" })
 			if err := h.rmdir(h.at("mount"), true); !errors.Is(err, win.ERROR_IO_DEVICE) {
 				h.Errorf("got %v", err)
 			}

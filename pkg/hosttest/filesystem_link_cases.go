@@ -33,20 +33,25 @@ func linkCases() []Case {
 			h.directories("dir", long)
 			h.files("file")
 			h.must(h.makeMountFolder(extended(h.at("mount")), dataID))
-			for i, l := range []struct{ source, says string }{
-				{h.at("dir"), h.at("dir")},
-				{h.at("dir") + `\`, h.at("dir") + `\`}, // SMB-12
-				{h.at("file"), h.at("file")},
-				{h.at("mount"), h.at("mount")},
-				{dataID, dataID},
-				{strings.TrimPrefix(h.at("dir"), "C:"), h.at("dir")},
-				{h.at(long), h.at(long)},
+			h.must(h.link(h.at("file"), h.at("file link")))
+			for i, l := range []struct{ source, kind, says string }{
+				{h.at("dir"), "directory", h.at("dir")},
+				{h.at("dir") + `\`, "directory", h.at("dir") + `\`}, // SMB-12
+				{h.at("file"), "file", h.at("file")},
+				{h.at("file link"), "file", h.at("file link")},
+				{h.at("mount"), "directory", h.at("mount")},
+				{dataID, "directory", dataID},
+				{strings.TrimPrefix(h.at("dir"), "C:"), "directory", h.at("dir")},
+				{h.at(long), "directory", h.at(long)},
 			} {
 				name := fmt.Sprintf("link %d", i)
 				h.must(h.link(l.source, h.at(name)))
 				state, err := h.linkState(h.at(name))
 				if err != nil || state.Target != l.says || state.State != filesystem.LiveLink {
 					h.Errorf("to %s: got %+v, %v", l.source, state, err)
+				}
+				if !strings.Contains(string(h.Node.Snapshot()), h.at(name)+": "+l.kind+" link to ") {
+					h.Errorf("to %s: no %s link", l.source, l.kind)
 				}
 			}
 		}},

@@ -63,6 +63,7 @@ func pathCases() []Case {
 			IDs:   []string{"FS-10", "FS-11", "FS-17", "FS-40", "F01", "F10"},
 			Shows: "what is no path is refused by every method",
 			Test: func(h *Host) {
+				h.wantNothingAsked()
 				for _, m := range h.pathMethods() {
 					for _, path := range h.noPaths() {
 						resp, err := m.call(path)
@@ -116,6 +117,15 @@ func pathCases() []Case {
 				}
 			}
 		}},
+		{IDs: []string{"FS-21", "FS-45", "M22"}, Shows: "a file server that does not answer is not a missing path", Needs: []Ability{Model}, Test: func(h *Host) {
+			exists, err := h.pathExists(`\\nowhere\share\x`)
+			h.wantKind(err, errdefs.Unavailable)
+			valid, err := h.pathValid(`\\nowhere\share\x`)
+			h.wantKind(err, errdefs.Unavailable)
+			if exists || valid {
+				h.Error("there, beside an error")
+			}
+		}},
 		{IDs: []string{"FS-44", "FS-45"}, Shows: "PathValid takes any form, and what is no path is not valid", Test: func(h *Host) {
 			h.directories("dir")
 			h.files("file")
@@ -136,13 +146,11 @@ func pathCases() []Case {
 				h.Error("a NUL is valid")
 			}
 		}},
-		{IDs: []string{"FS-45"}, Shows: "what cannot be told is an error of PathValid", Needs: []Ability{Model}, Test: func(h *Host) {
-			valid, err := h.pathValid(`\\nowhere\share`)
-			h.wantKind(err, errdefs.Unavailable)
-			h.Node.OnCall(func(simhost.Call, func() error) error { return win.ERROR_LOGON_FAILURE })
-			other, denied := h.pathValid(`\\nowhere\share`)
-			h.wantKind(denied, errdefs.PermissionDenied)
-			if valid || other {
+		{IDs: []string{"FS-45"}, Shows: "a changed password is an error of PathValid", Needs: []Ability{Model}, Test: func(h *Host) {
+			h.answers(win.ERROR_LOGON_FAILURE, func(simhost.Call) bool { return true })
+			valid, err := h.pathValid(`\\host\share`)
+			h.wantKind(err, errdefs.PermissionDenied)
+			if valid {
 				h.Error("valid, beside an error")
 			}
 		}},
