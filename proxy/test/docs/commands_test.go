@@ -46,12 +46,13 @@ var given = []struct{ command, before string }{
 // comment is at the end of a line: in a shell, and in the command's help.
 var comment = regexp.MustCompile(`\s+#.*$|\s{3,}.*$`)
 
-// runLines runs a block of one command a line.
+// runLines runs a block of one command a line, on one machine.
 func runLines(t *testing.T, b block) {
 	t.Helper()
+	node := newNode(t)
 	for _, line := range b.lines {
 		if line = comment.ReplaceAllString(strings.TrimSpace(line), ""); line != "" {
-			runLine(t, line)
+			runLine(t, node, line)
 		}
 	}
 }
@@ -62,15 +63,16 @@ func runHelp(t *testing.T, b block) {
 	t.Helper()
 	for _, line := range b.lines {
 		if strings.HasPrefix(line, "  csi-proxy ") {
-			runLine(t, comment.ReplaceAllString(strings.TrimSpace(line), ""))
+			runLine(t, newNode(t), comment.ReplaceAllString(strings.TrimSpace(line), ""))
 		}
 	}
 }
 
-// runSession runs the commands behind each $, and compares what they write with
-// the lines that follow.
+// runSession runs the commands behind each $, on one machine, and compares what
+// they write with the lines that follow.
 func runSession(t *testing.T, b block) {
 	t.Helper()
+	node := newNode(t)
 	shown := slices.Clone(b.lines)
 	for len(shown) > 0 {
 		line, ok := strings.CutPrefix(shown[0], "$ ")
@@ -82,7 +84,7 @@ func runSession(t *testing.T, b block) {
 			end++
 		}
 		want := strings.Join(shown[1:end], "\n") + "\n"
-		if got := runLine(t, line); got != want {
+		if got := runLine(t, node, line); got != want {
 			t.Errorf("%s writes\n%sthe page shows\n%s", line, got, want)
 		}
 		shown = shown[end:]
@@ -90,7 +92,7 @@ func runSession(t *testing.T, b block) {
 }
 
 // runLine runs a command and returns what it writes.
-func runLine(t *testing.T, line string) string {
+func runLine(t *testing.T, node *simhost.Node, line string) string {
 	t.Helper()
 	if at, ok := elsewhere[line]; ok {
 		if !strings.Contains(read(t, filepath.Join(top, at.file)), at.text) {
@@ -103,7 +105,6 @@ func runLine(t *testing.T, line string) string {
 		t.Errorf("%q is no command of csi-proxy, and nothing says where it is run", line)
 		return ""
 	}
-	node := newNode(t)
 	for _, g := range given {
 		if regexp.MustCompile(g.command).MatchString(command) {
 			run(t, node, g.before)
