@@ -112,7 +112,7 @@ func volumeFormatCases() []Case {
 					begun++
 				}
 				if c.Method == "Call.Result" && time.Now().Before(end) {
-					time.Sleep(time.Second)
+					<-time.After(time.Second)
 					return win.WBEM_S_TIMEDOUT
 				}
 				return do()

@@ -49,15 +49,17 @@ func volumeListCases() []Case {
 			}
 		}},
 		{IDs: []string{"VOL-6"}, Shows: "volumes that do not arrive are Unavailable after half a minute", Needs: []Ability{Model, Time}, Spec: func(spec *simhost.NodeSpec) {
-			spec.Disks[dataDisk].Partitions[1].WithoutVolume, spec.Disks[dataDisk].Partitions[1].Volume = true, nil
+			d := &spec.Disks[dataDisk]
+			d.Partitions[1].Size = 10 * simhost.MiB
+			d.Partitions = append(d.Partitions, simhost.PartitionSpec{Size: 10 * simhost.MiB, WithoutVolume: true})
 		}, Test: func(h *Host) {
 			start := time.Now()
+			h.wantVolumes(dataDisk, 2, dataID) // does not wait for the other
 			_, err := h.volumesOf(dataDisk, 0)
 			h.wantKind(err, errdefs.Unavailable)
 			if waited := time.Since(start); waited != 30*time.Second {
 				h.Errorf("waited %v", waited)
 			}
-			h.wantVolumes(dataDisk, 1)
 		}},
 		{IDs: []string{"VOL-6"}, Shows: "an offline disk is an error", Needs: []Ability{Disks}, Test: func(h *Host) {
 			_, number := h.newRAW()
