@@ -17,6 +17,19 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 )
 
+// diskGroup is what the verbs use of the disk group.
+type diskGroup interface {
+	disk.Interface
+	ListDisks(context.Context) ([]disk.Description, error)
+	DescribeDisk(ctx context.Context, number uint32) (disk.Details, error)
+	FindDisk(context.Context, disk.Matcher) (disk.Description, error)
+	WaitForDisk(context.Context, disk.Matcher) (disk.Description, error)
+	GetReadOnly(context.Context, *disk.GetReadOnlyRequest) (*disk.GetReadOnlyResponse, error)
+	SetReadOnly(context.Context, *disk.SetReadOnlyRequest) (*disk.SetReadOnlyResponse, error)
+	EnsureOnlineWritable(context.Context, *disk.EnsureOnlineWritableRequest) (*disk.EnsureOnlineWritableResponse, error)
+	SANPolicy(context.Context) (disk.SANPolicy, error)
+}
+
 func diskVerbs() []verb {
 	return []verb{
 		{

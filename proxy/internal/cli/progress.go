@@ -115,22 +115,23 @@ func (l *footLine) tick(ctx context.Context, words string, standings <-chan stri
 	}
 }
 
-// standings are what standing says, asked again a while after each answer, so
-// that a host which hangs is asked once.
+// standings are what standing says, first before the line is shown, and again a
+// while after each answer: what is quick costs no question, and a host that hangs
+// is asked once.
 func standings(ctx context.Context, standing func(context.Context) string) <-chan string {
 	if standing == nil {
 		return nil
 	}
 	said := make(chan string)
 	go func() {
-		for {
+		for pause := lineInterval / 2; ; pause = lineInterval {
 			select {
-			case said <- standing(ctx):
+			case <-time.After(pause):
 			case <-ctx.Done():
 				return
 			}
 			select {
-			case <-time.After(lineInterval):
+			case said <- standing(ctx):
 			case <-ctx.Done():
 				return
 			}

@@ -19,6 +19,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
 
+// volumeGroup is what the verbs use of the volume group.
+type volumeGroup interface {
+	volume.Interface
+	DescribeVolume(ctx context.Context, volumeID string) (volume.Description, error)
+	Resolve(ctx context.Context, path string) (volume.Location, error)
+}
+
 // spellings says how volumes are named on the command line.
 const spellings = `VOLUME is a volume id, \\?\Volume{GUID}\ (in quotes for PowerShell and sh), or a
 drive such as C:\, or a mount folder.`
