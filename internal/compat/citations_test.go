@@ -57,14 +57,15 @@ func eachGoFile(t *testing.T, visit func(path, source string)) {
 	}))
 }
 
-// comments are a file's comments in one line.
+// comments are a file's comments in one line, without those that are for the go
+// command.
 func comments(source string) string {
 	if !strings.Contains(source, ".md") {
 		return ""
 	}
 	var text strings.Builder
 	for line := range strings.Lines(source) {
-		if _, comment, ok := strings.Cut(line, "//"); ok {
+		if _, comment, ok := strings.Cut(line, "//"); ok && !strings.HasPrefix(comment, "go:") {
 			text.WriteString(strings.TrimSpace(comment) + " ")
 		}
 	}
