@@ -12,7 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode/utf8"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
@@ -51,43 +50,6 @@ func ids(t testing.TB, node *simhost.Node) map[uint32]disk.DiskIDs {
 	return all
 }
 
-// docs/architecture.md: no disk is left out, whatever its location (DISK-7, D04).
-func TestListDiskLocations_DISK4(t *testing.T) {
-	node := nodeWith(t,
-		simhost.DiskSpec{Name: "spaces", Size: simhost.GiB, Bus: "spaces", Serial: "s"},
-		simhost.DiskSpec{Name: "vhd", Size: simhost.GiB, Bus: "file", Serial: "v", Location: `C:\ProgramData\containerd\root\sandbox.vhdx`, Address: &simhost.AddressSpec{Port: 4, Target: 2, LUN: 3}},
-		simhost.DiskSpec{Name: "ide", Size: simhost.GiB, Bus: "ata", Serial: "i", Location: "PCI Slot 0 : Adapter 0 : Channel 0 : Device 0", Address: &simhost.AddressSpec{Path: 1}},
-		nvme("nvme", "", ""),
-	)
-	want := map[uint32]disk.DiskLocation{
-		0: {Adapter: "0", Target: "0", LUNID: "0"},
-		1: {},
-		2: {Adapter: "4"},
-		3: {Adapter: "0"},
-		4: {Adapter: "5"},
-	}
-	if got := locations(t, node); !maps.Equal(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-}
-
-func TestListDiskLocations_DISK5(t *testing.T) {
-	if got, want := locations(t, nodeOf(t, shipped(t, "gce-scsi")))[0], (disk.DiskLocation{Adapter: "0", Target: "1", LUNID: "0"}); got != want {
-		t.Errorf("GCE: got %+v, want %+v", got, want)
-	}
-	azure := allAttached(t, "azure-scsi")
-	for name, want := range map[string]disk.DiskLocation{
-		"temp":      {Adapter: "0", Target: "0", LUNID: "1"},
-		"data-lun1": {Adapter: "1", Target: "0", LUNID: "1"},
-		"data-lun5": {Adapter: "3", Target: "0", LUNID: "5"}, // the shorter location string
-	} {
-		number, _ := azure.DiskNumber(name)
-		if got := locations(t, azure)[number]; got != want {
-			t.Errorf("Azure %s: got %+v, want %+v", name, got, want)
-		}
-	}
-}
-
 // Target and LUN are told only for buses that have them, so that no rule that
 // looks for a LUN finds a disk of another kind (docs/architecture.md, D02).
 func TestListDiskLocations_D02_OnlyBusesWithLUNs(t *testing.T) {
@@ -112,44 +74,6 @@ func TestListDiskLocations_D02_OnlyBusesWithLUNs(t *testing.T) {
 	}
 }
 
-// DISK-6: the key is the disk number; numbers have holes.
-func TestListDiskLocations_DISK6(t *testing.T) {
-	node := allAttached(t, "azure-scsi")
-	if err := node.DetachDisk("data"); err != nil {
-		t.Fatal(err)
-	}
-	if got := slices.Sorted(maps.Keys(locations(t, node))); !slices.Equal(got, []uint32{0, 1, 3, 4}) {
-		t.Errorf("got %v", got)
-	}
-}
-
-// DISK-9: EFI and recovery partitions do not make a disk fit for a driver that
-// takes its first volume, but nothing is added to it either. The table is in
-// TestPartitionDisk_WithEntries.
-func TestPartitionDisk_DISK9(t *testing.T) {
-	node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) {
-		d.Style, d.Partitions = "gpt", []simhost.PartitionSpec{{Type: "msr"}, {Type: "efi", Size: 100 * simhost.MiB}}
-	}))
-	wantError(t, partition(t.Context(), node, 1), errdefs.ErrFailedPrecondition, errdefs.FailedPrecondition)
-	wantTable(t, node, "data", "GPT", "reserved", "EFI")
-}
-
-// DISK-10: an earlier unmount has left the disk offline, with its partition.
-func TestPartitionDisk_DISK10(t *testing.T) {
-	node := nodeWith(t, blank())
-	if err := partition(t.Context(), node, 1); err != nil {
-		t.Fatal(err)
-	}
-	if err := diskWide["SetDiskState offline"](t.Context(), group(node), 1); err != nil {
-		t.Fatal(err)
-	}
-	before := node.Snapshot()
-	if err := partition(t.Context(), node, 1); err != nil {
-		t.Error(err)
-	}
-	wantUnchanged(t, node, before)
-}
-
 // withoutPartition is a host whose Windows makes no partition and says that it
 // did.
 type withoutPartition struct{ hostapi.HostAPI }
@@ -168,87 +92,9 @@ func TestPartitionDisk_DISK12(t *testing.T) {
 	}
 }
 
-func TestRescan_DISK14(t *testing.T) {
-	node := nodeWith(t)
-	for range 2 {
-		if _, err := group(node).Rescan(t.Context(), &disk.RescanRequest{}); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // identified is a disk with page 83 identifiers and a serial number.
 func identified(serial string, identifiers ...simhost.IdentifierSpec) simhost.DiskSpec {
 	return blankWith(func(d *simhost.DiskSpec) { d.Serial, d.Identifiers = serial, identifiers })
-}
-
-// DISK-17, DISK-19, DISK-20, DISK-22: page 83 is the first identifier of the
-// device that can be read as text, the serial number is as the device gives it.
-func TestListDiskIDs_DISK17(t *testing.T) {
-	blanks := strings.Repeat(" ", 20)
-	for name, c := range map[string]struct {
-		disk simhost.DiskSpec
-		want disk.DiskIDs
-	}{
-		"DISK-19 GCE": {
-			identified(blanks, simhost.IdentifierSpec{CodeSet: "ascii", Type: "t10", Text: "Google  persistent-disk-0"}),
-			disk.DiskIDs{Page83: "Google  persistent-disk-0", SerialNumber: blanks},
-		},
-		"DISK-19 VHD": {
-			identified("", simhost.IdentifierSpec{CodeSet: "binary", Type: "vendor", Hex: "4D53465420202020328D59B360875845AC645473BE8267BF"}),
-			disk.DiskIDs{Page83: "4d53465420202020328d59b360875845ac645473be8267bf"},
-		},
-		"DISK-19 NVMe": {
-			identified("10CC_9636_B6E3_CE3B_0000_0000_0000_0000."),
-			disk.DiskIDs{SerialNumber: "10CC_9636_B6E3_CE3B_0000_0000_0000_0000."},
-		},
-		"first of the device": {
-			identified("s",
-				simhost.IdentifierSpec{CodeSet: "binary", Type: "port", Association: "port", Hex: "01"},
-				simhost.IdentifierSpec{CodeSet: "binary", Type: "naa", Association: "target", Hex: "02"},
-				simhost.IdentifierSpec{CodeSet: "binary", Type: "naa", Hex: "600224"},
-				simhost.IdentifierSpec{CodeSet: "ascii", Type: "t10", Text: "second"}),
-			disk.DiskIDs{Page83: "600224", SerialNumber: "s"},
-		},
-		"DISK-20 blanks": {
-			identified("s", simhost.IdentifierSpec{CodeSet: "ascii", Type: "t10", Text: blanks}),
-			disk.DiskIDs{SerialNumber: "s"},
-		},
-		"DISK-22 trailing NULs": {
-			identified("s", simhost.IdentifierSpec{CodeSet: "ascii", Type: "t10", Text: "Google  a \x00\x00"}),
-			disk.DiskIDs{Page83: "Google  a ", SerialNumber: "s"},
-		},
-		"DISK-22 UTF-8": {
-			identified("s", simhost.IdentifierSpec{CodeSet: "utf8", Type: "name", Text: "iqn.2004-04.ö"}),
-			disk.DiskIDs{Page83: "iqn.2004-04.ö", SerialNumber: "s"},
-		},
-		"DISK-22 no UTF-8": {
-			identified("a\xffb", simhost.IdentifierSpec{CodeSet: "ascii", Type: "t10", Text: "x\xe4y"}),
-			disk.DiskIDs{Page83: "x\uFFFDy", SerialNumber: "a\uFFFDb"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := ids(t, nodeWith(t, c.disk))[1]
-			if got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-			if !utf8.ValidString(got.Page83 + got.SerialNumber) {
-				t.Error("not UTF-8")
-			}
-		})
-	}
-}
-
-// DISK-20: on the shipped nodes a serial number that is not NVMe's comes with a
-// page 83 identifier.
-func TestListDiskIDs_DISK20(t *testing.T) {
-	for _, name := range []string{"azure-scsi", "gce-scsi", "vsphere-pvscsi"} {
-		for number, id := range ids(t, allAttached(t, name)) {
-			if id.SerialNumber != "" && id.Page83 == "" {
-				t.Errorf("%s disk %d: %+v", name, number, id)
-			}
-		}
-	}
 }
 
 // DISK-21, D10: one disk that answers a question with an error, or none at all,
@@ -398,15 +244,6 @@ func TestListDiskIDs_D11(t *testing.T) {
 	}
 }
 
-// DISK-26: the size of the disk, which has no volume.
-func TestGetDiskStats_DISK26(t *testing.T) {
-	node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) { d.Size = simhost.GiB }))
-	resp, err := group(node).GetDiskStats(t.Context(), &disk.GetDiskStatsRequest{DiskNumber: 1})
-	if err != nil || resp.TotalBytes != 1<<30 {
-		t.Errorf("got %d, %v", resp.TotalBytes, err)
-	}
-}
-
 func state(t *testing.T, node *simhost.Node) string {
 	t.Helper()
 	got := facts(node, "disk data state: attached as 1, ")
@@ -447,28 +284,6 @@ func TestSetDiskState_DISK28(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestGetDiskState_DISK29(t *testing.T) {
-	node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) { d.Offline = true }))
-	for _, want := range []bool{false, true, false} {
-		resp, err := group(node).GetDiskState(t.Context(), &disk.GetDiskStateRequest{DiskNumber: 1})
-		if err != nil || resp.IsOnline != want {
-			t.Errorf("got %v, %v; want %v", resp.IsOnline, err, want)
-		}
-		if _, err := group(node).SetDiskState(t.Context(), &disk.SetDiskStateRequest{DiskNumber: 1, IsOnline: !want}); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// DISK-30, DISK-8: a fresh disk of 1 GiB.
-func TestPartitionDisk_DISK30(t *testing.T) {
-	node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) { d.Size = simhost.GiB }))
-	if err := partition(t.Context(), node, 1); err != nil {
-		t.Fatal(err)
-	}
-	wantTable(t, node, "data", "GPT", "reserved", "basic data")
 }
 
 // A disk that is too small for a GPT says so and stays as it is.

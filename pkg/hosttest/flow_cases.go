@@ -203,12 +203,7 @@ func lookupCases() []Case {
 	} {
 		cases = append(cases, Case{
 			IDs: []string{"FLOW-7"}, Shows: is.driver + " finds its disk and no other", Needs: []Ability{Model},
-			Spec: func(s *simhost.NodeSpec) {
-				var err error
-				if *s, err = simhost.Named(is.node); err != nil {
-					panic(err) // shipped: cannot fail
-				}
-			},
+			Spec: shipped(is.node),
 			Test: func(h *Host) {
 				for _, name := range h.Node.Disks() {
 					if _, attached := h.Node.DiskNumber(name); !attached && name != is.disk {

@@ -27,6 +27,10 @@ type Difference struct {
 // working directories.
 func Open() []Reason {
 	return []Reason{
+		{"DISK-1", "disk ids are text only on the wire, up to v1beta2"},
+		{"DISK-2", "a number of 64 bits comes only from that text"},
+		{"DISK-15", "GetDiskNumberByName is of v1alpha1 alone"},
+		{"DISK-18", "a map of identifiers is only on the wire, up to v1beta2"},
 		{"VOL-3", "in which folders a client may mount, and which it may read, is decided by the proxy"},
 		{"VOL-9", "disk ids are text only on the wire, up to v1beta2"},
 	}
@@ -34,7 +38,11 @@ func Open() []Reason {
 
 // NotOurs lists the reports of what code of ours cannot have.
 func NotOurs() []Reason {
-	return []Reason{}
+	return []Reason{
+		{"DISK-13", "what PowerShell prints in numbers: no child process is run"},
+		{"DISK-25", "what PowerShell hides: no child process is run"},
+		{"DISK-27", "digits of what PowerShell prints: no child process is run"},
+	}
 }
 
 // Elsewhere lists what tests of other packages show.
@@ -45,6 +53,24 @@ func Elsewhere() []Shown {
 // Differences lists where the library is deliberately unlike upstream.
 func Differences() []Difference {
 	return []Difference{
+		{"DISK-4", "upstream leaves out a disk whose location it cannot cut; here none is left out, and unknown fields are empty", "architecture.md, Differences from upstream"},
+		{"DISK-5", "upstream cuts the location's text; here the SCSI address is asked, target and LUN are told for buses that have them, and Bus is empty", "architecture.md, Differences from upstream"},
+		{"DISK-8", "upstream adds to a table that has only partitions without volumes; here that is an error, and what is offline is brought online first", "architecture.md, Differences from upstream"},
+		{"DISK-12", "upstream wraps no error where no partition shows up; here it says so", "behaviour.md DISK-12"},
+		{"DISK-16", "upstream takes the first disk without an identifier for an empty name; here that is an error", "behaviour.md DISK-16"},
+		{"DISK-20", "upstream passes blanks on as page 83; here they are none", "behaviour.md DISK-20"},
+		{"DISK-21", "upstream: one disk that does not answer fails the list; here its fields are empty", "behaviour.md DISK-21"},
+		{"DISK-22", "upstream passes NULs and other bytes on, and skips UTF-8; here they are cut, replaced and taken", "behaviour.md DISK-22"},
+		{"DISK-23", "upstream believes lengths that a device tells; here they are checked", "behaviour.md DISK-23"},
+		{"DISK-24", "upstream closes what did not open", "behaviour.md DISK-24"},
+		{"SYS-1", "upstream 1.1 keeps blanks at the end; here they are cut", "behaviour.md SYS-1"},
+		{"SYS-4", "upstream 1.1 takes a name for a pattern; here it is literal", "behaviour.md SYS-4"},
+		{"SYS-6", "upstream's text ends in a formatting mistake; here it has Windows' reason", "behaviour.md SYS-6"},
+		{"SYS-7", "upstream sees a state one look late, and calls a service late that died; here the new state counts", "behaviour.md SYS-7"},
+		{"SYS-9", "upstream drops the cause; here the dependents are named", "behaviour.md SYS-9"},
+		{"SYS-10", "upstream names the service that was to be stopped; here the one that failed", "behaviour.md SYS-10"},
+		{"SYS-12", "upstream looks at running dependents alone; here at all that are not stopped", "behaviour.md SYS-12"},
+		{"SYS-14", "upstream stops whatever service it is told to; here what keeps a node alive and safe is never stopped", "behaviour.md SYS-14"},
 		{"VOL-3", "upstream reads no path before Windows does; here a path is parsed as Windows means it, and refused where it is none", "architecture.md, Differences from upstream"},
 		{"VOL-4", "upstream: UnmountVolume of an unknown volume is an error; here it is OK where nothing is mounted, and an error where something is", "architecture.md, Differences from upstream"},
 		{"VOL-5", "upstream 1.1 puts ids and paths into commands; here nothing is run", "behaviour.md VOL-5"},

@@ -64,3 +64,14 @@ func (c Case) Node(t *testing.T) *simhost.Node {
 	}
 	return node
 }
+
+// shipped makes a node one of the shipped ones.
+func shipped(name string) func(*simhost.NodeSpec) {
+	return func(s *simhost.NodeSpec) {
+		spec, err := simhost.Named(name)
+		if err != nil {
+			panic(err) // shipped: cannot fail
+		}
+		*s = spec
+	}
+}
