@@ -131,7 +131,9 @@ func checkSource(t *testing.T, p goPackage) {
 			case *ast.Ident:
 				word = n.Name
 			case *ast.BasicLit:
-				word = strings.Trim(n.Value, "\"`")
+				if p.ImportPath != module+"/pkg/hosttest" { // whose ledger tells of it
+					word = strings.Trim(n.Value, "\"`")
+				}
 			}
 			if foreign.MatchString(word) {
 				t.Errorf("%s/%s: %s", p.ImportPath, name, word)
