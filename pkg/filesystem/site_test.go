@@ -19,18 +19,17 @@ import (
 // The volumes of a site: data is nowhere mounted and alone on its disk, other is
 // D:, and F: is FAT32.
 const (
-	dataID   = "11111111-1111-1111-1111-111111111111"
-	otherID  = "22222222-2222-2222-2222-222222222222"
-	fatID    = "33333333-3333-3333-3333-333333333333"
-	rawID    = "44444444-4444-4444-4444-444444444444"
-	deadID   = "99999999-9999-9999-9999-999999999999"
-	data     = `\\?\Volume{` + dataID + `}\`
-	other    = `\\?\Volume{` + otherID + `}\`
-	raw      = `\\?\Volume{` + rawID + `}\`
-	dead     = `\\?\Volume{` + deadID + `}\`
-	kubelet  = `C:\var\lib\kubelet`
-	podMount = kubelet + `\pods\test-pod-id\volumes\kubernetes.io~csi\pvc-test1\mount`
-	staging  = kubelet + `\plugins\kubernetes.io\csi\testplugin-1.csi.io\volume1\globalmount`
+	dataID  = "11111111-1111-1111-1111-111111111111"
+	otherID = "22222222-2222-2222-2222-222222222222"
+	fatID   = "33333333-3333-3333-3333-333333333333"
+	rawID   = "44444444-4444-4444-4444-444444444444"
+	deadID  = "99999999-9999-9999-9999-999999999999"
+	data    = `\\?\Volume{` + dataID + `}\`
+	other   = `\\?\Volume{` + otherID + `}\`
+	raw     = `\\?\Volume{` + rawID + `}\`
+	dead    = `\\?\Volume{` + deadID + `}\`
+	kubelet = `C:\var\lib\kubelet`
+	staging = kubelet + `\plugins\kubernetes.io\csi\testplugin-1.csi.io\volume1\globalmount`
 )
 
 // site is a simulated node and its filesystem group, with means to set up what
@@ -283,22 +282,4 @@ func isNotExist(err error) bool {
 
 func isExist(err error) bool {
 	return errors.Is(err, fs.ErrExist) && (runtime.GOOS != "windows" || os.IsExist(err))
-}
-
-// text is what Windows says for a code: in English off Windows, else in the
-// words of the system that the test runs on.
-func text(code win.Errno, english string) string {
-	if runtime.GOOS == "windows" {
-		return code.Error()
-	}
-	return english
-}
-
-// has reports whether something is at a path.
-func (s *site) has(path string) bool {
-	f, err := s.node.Host().Files.Open(nil, extended(path), win.OpenFile{Access: win.Synchronize, Disposition: win.OpenExisting})
-	if err == nil {
-		s.must(f.Close())
-	}
-	return err == nil
 }

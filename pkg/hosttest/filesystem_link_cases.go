@@ -92,6 +92,11 @@ func linkCases() []Case {
 			h.wantKind(h.link(h.at(`none\below`), h.at("link")), errdefs.NotFound)
 			h.wantGone("link")
 		}},
+		{IDs: []string{"FS-34"}, Shows: "a file whose path ends as a directory's gets no link", Test: func(h *Host) {
+			h.files("file")
+			h.wantKind(h.link(h.at(`file\`), h.at("link")), errdefs.FailedPrecondition)
+			h.wantGone("link")
+		}},
 		{IDs: []string{"FS-34", "F08"}, Shows: "with AllowMissing, a link to what will be a directory", Needs: []Ability{Links}, Test: func(h *Host) {
 			for range 2 {
 				h.must(h.linkToMissing(h.at("later"), h.at("link")))
