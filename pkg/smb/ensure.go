@@ -122,8 +122,10 @@ func (s *SMB) clear(ctx context.Context, share winpath.Share) (cleared bool, sil
 	return cleared, silent, nil
 }
 
-// dropStale removes a mapping whose share answers, but not to it. silent says
-// why one does not answer.
+// dropStale removes a mapping of which both Windows and its share say that it
+// does not work, or whose user the server does not let in any more. That one look
+// fails is no reason: the mapping is another's, and may be in use (field-reports.md
+// M09). silent says why it cannot be told.
 func (s *SMB) dropStale(ctx context.Context, m hostapi.Mapping) (dropped bool, silent, err error) {
 	unlock, err := s.host.Lock(ctx, m.Share)
 	if err != nil {
@@ -139,8 +141,19 @@ func (s *SMB) dropStale(ctx context.Context, m hostapi.Mapping) (dropped bool, s
 		return false, nil, nil
 	case hostapi.Silent(broken):
 		return false, broken, nil
+	case hostapi.ShutOut(broken):
+		return true, nil, s.drop(ctx, m)
 	}
-	return true, nil, s.drop(ctx, m)
+	now, err := s.host.Mapping(ctx, m.Share)
+	switch {
+	case isNotFound(err):
+		return true, nil, nil
+	case err != nil:
+		return false, nil, err
+	case now.Status == hostapi.OK:
+		return false, broken, nil
+	}
+	return true, nil, s.drop(ctx, now)
 }
 
 func (s *SMB) mapLocked(ctx context.Context, w wish) error {

@@ -109,6 +109,12 @@ func refused(err error) bool {
 // after the server has let the user in or not.
 func Denied(err error) bool { return errors.Is(err, win.ERROR_ACCESS_DENIED) }
 
+// ShutOut reports whether an error says that a mapping's user is not let in any
+// more. Access denied does not: a user may have rights below the root alone.
+func ShutOut(err error) bool {
+	return refused(err) && !Denied(err) || errors.Is(err, win.ERROR_NO_SUCH_LOGON_SESSION)
+}
+
 // Conflicts reports whether Windows refused a mapping because of one that is
 // there already: of the server with another user or password, or of the share
 // under another name.
