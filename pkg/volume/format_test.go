@@ -42,32 +42,6 @@ func (s *site) fileSystemOf(id string) string {
 	return ""
 }
 
-// VOL-21: any file system that Windows mounts counts.
-func TestIsVolumeFormatted(t *testing.T) {
-	for _, fileSystem := range []string{"NTFS", "ReFS", "FAT32", "exFAT", "FAT"} {
-		t.Run(fileSystem, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, onDisk("data", gptDisk("data", simhost.GiB, dataPartition(dataID, fileSystem))))
-				if is, err := s.formatted(dataID); err != nil || !is {
-					t.Errorf("%v, %v", is, err)
-				}
-			})
-		})
-	}
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, nil)
-		if is, err := s.formatted(rawID); err != nil || is {
-			t.Errorf("fresh: %v, %v", is, err)
-		}
-		s.must(s.format(rawID))
-		if is, err := s.formatted(rawID); err != nil || !is {
-			t.Errorf("formatted: %v, %v", is, err)
-		}
-		_, err := s.formatted(deadID)
-		s.hasKind(err, errdefs.NotFound)
-	})
-}
-
 // A volume that another process formats between the two questions is formatted,
 // and not damaged.
 func TestIsVolumeFormatted_Meanwhile(t *testing.T) {
@@ -111,40 +85,6 @@ type nameless struct {
 
 func (m nameless) Information(string) (win.VolumeInformation, error) {
 	return win.VolumeInformation{FileSystem: m.name}, nil
-}
-
-// VOL-22: NTFS, default unit, no label.
-func TestFormatVolume(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, nil)
-		s.must(s.format(rawID))
-		if got := s.fileSystemOf(rawID); !strings.HasPrefix(got, `NTFS "", 1007MiB in units of 4096`) {
-			t.Errorf("file system: %s", got)
-		}
-	})
-}
-
-// VOL-22, FLOW-8: naming a formatted volume means to wipe it, mounted or not.
-func TestFormatVolume_Again(t *testing.T) {
-	for _, fileSystem := range []string{"NTFS", "ReFS", "FAT32"} {
-		t.Run(fileSystem, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, onDisk("data", gptDisk("data", simhost.GiB, dataPartition(dataID, fileSystem))))
-				s.must(s.mount(dataID, staging))
-				s.directory(staging + `\old`)
-				s.must(s.format(dataID))
-				if got := s.fileSystemOf(dataID); !strings.HasPrefix(got, "NTFS") {
-					t.Errorf("file system: %s", got)
-				}
-				if snapshot := string(s.node.Snapshot()); strings.Contains(snapshot, "old") {
-					t.Error("the old directory is still there")
-				}
-				if got := s.mountedAt(staging); got != dataID {
-					t.Errorf("mounted: %q", got)
-				}
-			})
-		})
-	}
 }
 
 // recorder is a host that records how it was told to format.

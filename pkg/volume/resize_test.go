@@ -4,7 +4,6 @@ package volume_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -42,126 +41,6 @@ func (s *site) covered(id string) simhost.Size {
 	got, err := s.stats(id)
 	s.must(err)
 	return simhost.Size(got.TotalBytes)
-}
-
-// VOL-23, VOL-24, VOL-25, VOL-26 (field-reports.md V02), VOL-27, VOL-29, FLOW-10.
-func TestResizeVolume(t *testing.T) {
-	const before = simhost.GiB - around
-	for _, tt := range []struct {
-		name string
-		size simhost.Size
-		want simhost.Size
-		err  error
-	}{
-		{"all", 0, 2*simhost.GiB - around, nil},
-		{"half as much again", before * 3 / 2, before * 3 / 2, nil},
-		{"the same", before, before, nil},
-		{"smaller", 100 * simhost.MiB, before, nil},
-		{"one byte", before + 1, before, nil},
-		{"a byte less than 1 MiB", before + simhost.MiB - 1, before, nil},
-		{"1 MiB", before + simhost.MiB, before + simhost.MiB, nil},
-		{"64 MiB", before + 64*simhost.MiB, before + 64*simhost.MiB, nil},
-		{"100 MiB", before + 100*simhost.MiB, before + 100*simhost.MiB, nil},
-		{"a part of a sector", before + 10*simhost.MiB + 1, before + 10*simhost.MiB + 512, nil},
-		{"all, to the byte", 2*simhost.GiB - around, 2*simhost.GiB - around, nil},
-		{"one byte too much", 2*simhost.GiB - around + 1, before, errdefs.ErrOutOfRange},
-		{"the size of the disk", 2 * simhost.GiB, before, errdefs.ErrOutOfRange},
-		{"the largest number", 1<<63 - 1, before, errdefs.ErrOutOfRange},
-		{"negative", -1, before, errdefs.ErrInvalidArgument},
-		{"most negative", -1 << 63, before, errdefs.ErrInvalidArgument},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, nil)
-				s.must(s.node.GrowDisk("data", 2*simhost.GiB))
-				for range 2 {
-					if err := s.resize(dataID, tt.size); tt.err != nil {
-						s.fails(err, tt.err)
-					} else {
-						s.must(err)
-					}
-					if got := s.partitionOf(dataID); got != tt.want {
-						t.Errorf("partition of %s, want %s", got, tt.want)
-					}
-					if got := s.covered(dataID); got != tt.want {
-						t.Errorf("file system of %s, want %s", got, tt.want)
-					}
-				}
-			})
-		})
-	}
-}
-
-// VOL-28: Windows reads the disk again after its partition has grown, and before
-// the file system does.
-func TestResizeVolume_Refreshes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, nil)
-		s.must(s.node.GrowDisk("data", 2*simhost.GiB))
-		s.node.Calls().Reset()
-		s.must(s.resize(dataID, 0))
-		var order []uint32
-		for _, c := range s.node.Calls().Calls() {
-			switch c.Code {
-			case abi.IOCTL_DISK_GROW_PARTITION, abi.IOCTL_DISK_UPDATE_PROPERTIES, abi.FSCTL_EXTEND_VOLUME:
-				order = append(order, c.Code)
-			}
-		}
-		want := []uint32{abi.IOCTL_DISK_UPDATE_PROPERTIES, abi.IOCTL_DISK_GROW_PARTITION, abi.IOCTL_DISK_UPDATE_PROPERTIES, abi.FSCTL_EXTEND_VOLUME}
-		if !slices.Equal(order, want) {
-			t.Errorf("control codes %#x, want %#x", order, want)
-		}
-	})
-}
-
-// VOL-46: upstream's flow of each version, to half as much again.
-func TestVolume_FullFlow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, nil)
-		ids, err := s.list(rawDisk)
-		if err != nil || !slices.Equal(ids, []string{rawID}) {
-			t.Fatalf("volumes %q, %v", ids, err)
-		}
-		for _, want := range []bool{false, true} {
-			if is, err := s.formatted(rawID); err != nil || is != want {
-				t.Errorf("formatted %t, %v, want %t", is, err, want)
-			}
-			if !want {
-				s.must(s.format(rawID))
-			}
-		}
-		before := s.covered(rawID)
-		if before != simhost.GiB-around {
-			t.Errorf("%s before", before)
-		}
-		s.must(s.node.GrowDisk("raw", 2*simhost.GiB))
-		s.must(s.resize(rawID, before*3/2))
-		if got := s.covered(rawID); got != before*3/2 {
-			t.Errorf("%s after, %s before", got, before)
-		}
-		if number, err := s.diskOf(rawID); err != nil || number != rawDisk {
-			t.Errorf("disk %d, %v", number, err)
-		}
-		s.must(s.mount(rawID, staging))
-		if got := s.mountedAt(staging); got != rawID {
-			t.Errorf("mounted %q", got)
-		}
-		s.must(s.unmount(rawID, staging))
-		if got := s.mountedAt(staging); got != "" {
-			t.Errorf("still mounted: %q", got)
-		}
-	})
-}
-
-// TXT-9: nothing to gain is success, and changes nothing.
-func TestResizeVolume_NothingToGain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, nil)
-		s.unchanged(func() {
-			s.must(s.resize(dataID, 0))
-			s.must(s.resize(rawID, 0))
-		})
-	})
 }
 
 // 4 KiB sectors, MBR and its 2 TiB, a partition in the way, file systems that
@@ -233,45 +112,6 @@ func TestResizeVolume_Layouts(t *testing.T) {
 			})
 		}
 	}
-}
-
-// field-reports.md V03: no defragmenter is needed, on either way.
-func TestResizeVolume_V03WithoutDefragmenter(t *testing.T) {
-	for _, refused := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, func(spec *simhost.NodeSpec) { spec.Switches.GrowPartitionRefused = refused })
-			s.node.SetDefragmenter(false)
-			s.must(s.node.GrowDisk("data", 2*simhost.GiB))
-			s.node.OnCall(func(c simhost.Call, do func() error) error {
-				if strings.Contains(c.Subject, "GetSupportedSize") {
-					t.Errorf("asks %s", c.Subject)
-				}
-				return do()
-			})
-			s.must(s.resize(dataID, 0))
-			if got := s.covered(dataID); got != 2*simhost.GiB-around {
-				t.Errorf("file system of %s", got)
-			}
-		})
-	}
-}
-
-// field-reports.md V05: a small image on a larger disk, whose file system may
-// even be smaller than its partition.
-func TestResizeVolume_V05Clone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		clone := dataPartition(dataID, "NTFS")
-		clone.Size, clone.Volume.Covers = 500*simhost.MiB, 400*simhost.MiB
-		s := newSite(t, onDisk("data", gptDisk("data", simhost.GiB, clone)))
-		s.must(s.resize(dataID, 500*simhost.MiB))
-		if got := s.covered(dataID); got != 500*simhost.MiB {
-			t.Errorf("file system of %s", got)
-		}
-		s.must(s.resize(dataID, 0))
-		if got := s.covered(dataID); got != simhost.GiB-around {
-			t.Errorf("file system of %s", got)
-		}
-	})
 }
 
 // The partition has grown and its file system not: a crash between the two, or
