@@ -29,7 +29,9 @@ func (c *cursor) effects(s ast.Stmt) *effects {
 			e.leaves = true
 		case *ast.AssignStmt:
 			for _, to := range n.Lhs {
-				e.writes = append(e.writes, c.text(to))
+				if name, ok := to.(*ast.Ident); !ok || c.pkg.info.Defs[name] == nil {
+					e.writes = append(e.writes, c.text(to))
+				}
 			}
 		case *ast.IncDecStmt:
 			e.writes = append(e.writes, c.text(n.X))

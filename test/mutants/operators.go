@@ -254,7 +254,11 @@ func (c *cursor) isTime() bool {
 // isCapacity: room that is made before it is needed.
 func (c *cursor) isCapacity(e ast.Expr) bool {
 	call, ok := c.parent(1).(*ast.CallExpr)
-	return ok && c.text(call.Fun) == "make" && slices.Index(call.Args, e) == 2
+	if !ok || c.text(call.Fun) != "make" {
+		return false
+	}
+	_, isChannel := c.typeOf(call).Underlying().(*types.Chan)
+	return isChannel || slices.Index(call.Args, ast.Expr(e)) == 2
 }
 
 func (c *cursor) isCompared(e ast.Expr) bool {
