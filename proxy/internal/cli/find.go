@@ -5,55 +5,80 @@ package cli
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 )
 
-// rules are the matchers that disk find and disk wait take, by name.
-var rules = map[string]func(value string) (disk.Matcher, error){
-	"serial":      always(disk.MatchSerial),
-	"page83":      always(disk.MatchPage83),
-	"eui64":       always(disk.MatchEUI64),
-	"nguid":       always(disk.MatchNGUID),
-	"ebs":         always(disk.MatchEBS),
-	"ec2-device":  always(disk.MatchXenDevice),
-	"google":      always(disk.MatchGooglePage83),
-	"google-nvme": always(disk.MatchGoogleNVMe),
-	"azure-lun":   numbered(disk.MatchLUN),
-	"azure-nvme":  numbered(disk.MatchAzureNVMe),
-	"virtio":      always(disk.MatchVirtIO),
+// rule is a matcher that disk find and disk wait take.
+type rule struct {
+	name, value string // value is what it looks for, in words
+	matcher     func(value string) (disk.Matcher, error)
 }
 
-func ruleNames() []string { return slices.Sorted(maps.Keys(rules)) }
+var rules = []rule{
+	{"azure-lun", "logical unit number of an Azure data disk", numbered(disk.MatchLUN)},
+	{"azure-nvme", "logical unit number of an Azure data disk that is NVMe", numbered(disk.MatchAzureNVMe)},
+	{"ebs", "id of an Amazon EBS volume", always(disk.MatchEBS)},
+	{"ec2-device", "device name on EC2 before Nitro: xvdf", always(disk.MatchXenDevice)},
+	{"eui64", "EUI-64 of an NVMe namespace", always(disk.MatchEUI64)},
+	{"google", "device name of a Google disk", always(disk.MatchGooglePage83)},
+	{"google-nvme", "device name of a Google disk that is NVMe", always(disk.MatchGoogleNVMe)},
+	{"nguid", "NGUID of an NVMe namespace", always(disk.MatchNGUID)},
+	{"page83", "identifier of page 83; on vSphere the disk's UUID", always(disk.MatchPage83)},
+	{"serial", "serial number", always(disk.MatchSerial)},
+	{"virtio", "id of a volume on virtio", always(disk.MatchVirtIO)},
+}
+
+func ruleNames() []string {
+	var names []string
+	for _, r := range rules {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// ruleHelp says what can be looked for.
+func ruleHelp() string {
+	help := fmt.Sprintf("%-11s  VALUE\n", "RULE")
+	for _, r := range rules {
+		help += fmt.Sprintf("%-11s  %s\n", r.name, r.value)
+	}
+	return help
+}
+
+// matcherOf is the matcher that two arguments name.
+func matcherOf(name, value string) (disk.Matcher, error) {
+	for _, r := range rules {
+		if r.name == name {
+			return r.matcher(value)
+		}
+	}
+	return disk.Matcher{}, &usageError{message: fmt.Sprintf("no rule %q; there are %s", name, strings.Join(ruleNames(), ", "))}
+}
 
 // always is a rule that takes any text.
-func always(rule func(string) disk.Matcher) func(string) (disk.Matcher, error) {
-	return func(value string) (disk.Matcher, error) { return rule(value), nil }
+func always(match func(string) disk.Matcher) func(string) (disk.Matcher, error) {
+	return func(value string) (disk.Matcher, error) { return match(value), nil }
 }
 
 // numbered is a rule that takes a logical unit number.
-func numbered(rule func(uint8) disk.Matcher) func(string) (disk.Matcher, error) {
+func numbered(match func(uint8) disk.Matcher) func(string) (disk.Matcher, error) {
 	return func(value string) (disk.Matcher, error) {
 		n, err := strconv.ParseUint(value, 10, 8)
 		if err != nil {
 			return disk.Matcher{}, &usageError{message: fmt.Sprintf("%q is no logical unit number", value)}
 		}
-		return rule(uint8(n)), nil
+		return match(uint8(n)), nil
 	}
 }
-
-// ruleSpellings says which disks can be looked for.
-var ruleSpellings = "RULE is a platform's: " + strings.Join(ruleNames(), ", ") + "."
 
 func findVerb() verb {
 	return verb{
 		use:     "find RULE VALUE",
 		short:   "Tell which disk it is that matches",
-		long:    "Several disks that match are an error; none of them is picked.\n\n" + ruleSpellings,
+		long:    "Several disks that match are an error; none of them is picked.\n\n" + ruleHelp(),
 		example: "find azure-lun 1 --host sim:azure-scsi",
 		read:    lookFor(diskGroup.FindDisk),
 	}
@@ -66,7 +91,7 @@ func waitVerb() verb {
 		long: `It rescans, and looks again when Windows tells of an arrival, for --timeout or
 2 minutes. Several disks that match are an error; none of them is picked.
 
-` + ruleSpellings,
+` + ruleHelp(),
 		example: "wait ebs vol-0123456789abcdef0 --timeout 30s -o name --host sim:aws-nitro",
 		read:    lookFor(diskGroup.WaitForDisk),
 		standing: func(ctx context.Context, h *host) string {
@@ -82,11 +107,7 @@ func waitVerb() verb {
 // lookFor is a verb whose arguments are a rule and its value.
 func lookFor(look func(diskGroup, context.Context, disk.Matcher) (disk.Description, error)) func(context.Context, *host, []string) (*table, error) {
 	return func(ctx context.Context, h *host, args []string) (*table, error) {
-		rule, ok := rules[args[0]]
-		if !ok {
-			return nil, &usageError{message: fmt.Sprintf("no rule %q; there are %s", args[0], strings.Join(ruleNames(), ", "))}
-		}
-		matcher, err := rule(args[1])
+		matcher, err := matcherOf(args[0], args[1])
 		if err != nil {
 			return nil, err
 		}

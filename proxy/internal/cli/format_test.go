@@ -161,6 +161,11 @@ func TestDryRun(t *testing.T) {
 		{"disk", "offline", "99", "--dry-run"},
 		{"volume", "format", volMissing, "--dry-run"},
 		{"volume", "unmount", volMissing, `C:\mnt`, "--dry-run"},
+		{"fs", "link", `C:\none`, `C:\link`, "--allow-missing"},
+		{"fs", "rmdir", `C:\link`, "--dry-run"},
+		{"fs", "mkdir", `C:\a\..\b`, "--dry-run"},
+		{"smb", "map", `files`, "--dry-run"},
+		{"system", "stop", "Nobody", "--dry-run"},
 	} {
 		told.WriteString(s.run(args...).transcript(args))
 	}

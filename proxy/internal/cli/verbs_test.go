@@ -3,6 +3,10 @@
 package cli
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"slices"
@@ -189,6 +193,29 @@ func TestVerbs_CoverTheGroups(t *testing.T) {
 	}
 	if len(got) != len(want) {
 		t.Errorf("%d methods, %d verbs for them", len(want), len(got))
+	}
+}
+
+// Each matcher of the library has a rule.
+func TestRules_CoverTheMatchers(t *testing.T) {
+	files, err := filepath.Glob("../../../pkg/disk/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var matchers []string
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Match") {
+				matchers = append(matchers, f.Name.Name)
+			}
+		}
+	}
+	if len(matchers) == 0 || len(matchers) != len(rules) {
+		t.Errorf("%d rules for %d matchers: %q", len(rules), len(matchers), matchers)
 	}
 }
 
