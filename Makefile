@@ -76,6 +76,12 @@ mutants:
 	test/require.sh gcc
 	$(GO) run ./test/mutants $(if $(SEED),-seed $(SEED) -count $(COUNT))
 
+# Every fault at every boundary call of every scenario; make test takes a few of
+# each. FAULTS=<number> takes others.
+FAULTS ?= all
+faults:
+	FAULTS=$(FAULTS) $(GO) test -count=1 -timeout 30m -run TestDisturbed ./pkg/...
+
 build:
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build -trimpath -o bin/ ./proxy/cmd/csi-proxy
 

@@ -41,6 +41,7 @@ type Group[G any] struct {
 
 	Questions []Scenario[G] // which change nothing
 	Changes   []Scenario[G] // which do nothing where they were made already
+	Refusals  []Scenario[G] // changes that are refused whatever else happens
 }
 
 // Scenario is a call of a method on a node on which it has all to do.
@@ -55,6 +56,8 @@ type Scenario[G any] struct {
 	// Repeats says that a change sets what cannot be read, and so does it again
 	// each time.
 	Repeats bool
+	// Refused is the error of a refusal.
+	Refused error
 	// Do is what a driver does where that is more than to call the method.
 	Do func(context.Context, G) (any, error)
 }
@@ -68,6 +71,7 @@ type subject struct {
 	change  bool
 	partial bool
 	repeats bool
+	refused error
 }
 
 // Run tests every scenario of the group.
@@ -100,11 +104,14 @@ func (g Group[G]) subjects() []subject {
 	for _, s := range g.Changes {
 		list = append(list, g.subject(s, true))
 	}
+	for _, s := range g.Refusals {
+		list = append(list, g.subject(s, false))
+	}
 	return list
 }
 
 func (g Group[G]) subject(s Scenario[G], change bool) subject {
-	sub := subject{name: strings.TrimSpace(s.Method + " " + s.When), node: g.Node, change: change, partial: s.Partial, repeats: s.Repeats}
+	sub := subject{name: strings.TrimSpace(s.Method + " " + s.When), node: g.Node, change: change, partial: s.Partial, repeats: s.Repeats, refused: s.Refused}
 	if s.Node != nil {
 		sub.node = s.Node
 	}
@@ -195,7 +202,7 @@ func (s subject) leftBefore(t *testing.T) {
 		ctx, leave := context.WithCancel(tr.Context())
 		leave()
 		before := tr.now()
-		if _, err := tr.call(ctx); !errors.Is(err, context.Canceled) {
+		if _, err := tr.call(ctx); !errors.Is(err, context.Canceled) && !tr.refusal(err) {
 			tr.Errorf("got %v", err)
 		}
 		if len(tr.made) > 0 {

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -19,14 +20,16 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
 // fault is what a boundary call does instead of what it should.
 type fault struct {
-	name  string
-	err   error                       // it is not made and fails so,
-	alter func(*noise, reflect.Value) // or it is made and this becomes of its answer,
-	hangs bool                        // or it hangs
+	name    string
+	err     error                       // it fails so without being made,
+	returns bool                        // or it is made and returns that,
+	alter   func(*noise, reflect.Value) // or it is made and this becomes of its answer,
+	hangs   bool                        // or it hangs
 }
 
 // The codes that a call may fail with, by the facility that it asks.
@@ -45,7 +48,11 @@ var (
 		win.RPC_S_SERVER_UNAVAILABLE, win.WBEM_E_ACCESS_DENIED, win.WBEM_E_FAILED, win.WBEM_E_NOT_FOUND, win.WBEM_E_NOT_SUPPORTED,
 		win.WBEM_E_PROVIDER_LOAD_FAILURE, win.WBEM_E_QUOTA_VIOLATION,
 	}
-	returnValues = []win.ReturnValue{win.ReturnFailed, win.ReturnAccessDenied}
+	rowCodes     = []error{win.WBEM_S_FALSE} // the rows end early
+	listCodes    = []error{win.ERROR_NO_MORE_FILES}
+	mountCodes   = []error{win.ERROR_UNRECOGNIZED_VOLUME}
+	returnValues = []error{win.ReturnFailed, win.ReturnAccessDenied}
+	statuses     = []error{win.ISDSC_CONNECTION_FAILED, win.ISDSC_AUTHENTICATION_FAILURE}
 )
 
 // ofWMI tells the methods that fail as COM does.
@@ -58,16 +65,33 @@ func ofWMI(method string) bool {
 func codesOf(method string) []error {
 	of, _, _ := strings.Cut(method, ".")
 	switch {
+	case method == "Rows.Next":
+		return slices.Concat(rowCodes, wmiCodes)
 	case ofWMI(method):
 		return wmiCodes
+	case method == "File.List":
+		return slices.Concat(listCodes, fileCodes, anyCodes)
 	case of == "Files" || of == "File":
-		return append(fileCodes, anyCodes...)
+		return slices.Concat(fileCodes, anyCodes)
+	case of == "Mounts":
+		return slices.Concat(mountCodes, anyCodes)
 	case of == "Logons" || of == "Logon":
-		return append(append(logonCodes, fileCodes...), anyCodes...)
+		return slices.Concat(logonCodes, fileCodes, anyCodes)
 	case of == "Services" || of == "Service":
-		return append(serviceCodes, anyCodes...)
+		return slices.Concat(serviceCodes, anyCodes)
 	}
 	return anyCodes
+}
+
+// returnsOf are what a WMI method may return, when it has done what it was to.
+func returnsOf(c simhost.Call) []error {
+	switch {
+	case c.Method != "Call.Result":
+		return nil
+	case strings.HasPrefix(c.Subject, "MSFT_iSCSI"):
+		return slices.Concat(returnValues, statuses)
+	}
+	return returnValues
 }
 
 func native(code error) errdefs.Native {
@@ -83,7 +107,9 @@ func telling(code error) bool {
 	case errdefs.NotFound, errdefs.Unsupported:
 		return true
 	}
-	return code == win.ERROR_DEVICE_NOT_CONNECTED || code == win.ERROR_INVALID_PARAMETER
+	return slices.Contains([]error{
+		win.ERROR_DEVICE_NOT_CONNECTED, win.ERROR_INVALID_PARAMETER, win.ERROR_UNRECOGNIZED_VOLUME, win.ERROR_NO_MORE_FILES, win.WBEM_S_FALSE,
+	}, code)
 }
 
 // faultsOf are all faults of a call.
@@ -92,10 +118,8 @@ func faultsOf(s spot) []fault {
 	for _, code := range codesOf(s.Method) {
 		list = append(list, fault{name: fmt.Sprintf("fails with %v", native(code)), err: code})
 	}
-	if s.Method == "Call.Result" {
-		for _, code := range returnValues {
-			list = append(list, fault{name: fmt.Sprintf("returns %v", native(code)), err: code})
-		}
+	for _, code := range returnsOf(s.Call) {
+		list = append(list, fault{name: fmt.Sprintf("returns %v", native(code)), err: code, returns: true})
 	}
 	if s.answers {
 		list = append(list, alterations...)
@@ -145,15 +169,14 @@ func (tr *trial) fails(o outcome, at spot, f fault) {
 	reached := false
 	tr.watchAt(at, func(s spot, do func() error) error {
 		reached = true
-		code, returned := f.err.(win.ReturnValue)
-		if f.err != nil && !returned {
+		if f.err != nil && !f.returns {
 			return f.err
 		}
 		err := do()
 		switch row, ok := s.Answer().(*win.Row); {
 		case err != nil:
-		case returned && ok && *row != nil:
-			*row = win.Row{"ReturnValue": int32(code)}
+		case f.returns && ok && *row != nil:
+			*row = win.Row{"ReturnValue": int32(native(f.err).Code)}
 		case f.alter != nil:
 			f.alter(noise, reflect.ValueOf(s.Answer()).Elem())
 		}
@@ -173,12 +196,18 @@ func (tr *trial) judge(o outcome, f fault, resp any, err error) {
 	tr.Helper()
 	switch {
 	case f.err == nil || telling(f.err):
+	case tr.refusal(err):
 	case err != nil:
 		tr.explained(f.err, err)
+	case tr.scenario.refused != nil:
+		tr.Errorf("not refused")
 	case tr.scenario.change:
 		tr.same(o.after)
 	case !tr.scenario.partial:
 		tr.answered(o, resp)
+	}
+	if !tr.scenario.change && tr.scenario.refused == nil && len(tr.effects) > 0 {
+		tr.Errorf("changed what it was asked about: %q", tr.effects)
 	}
 	tr.leftAlone(o)
 }
@@ -223,6 +252,7 @@ func (tr *trial) hangs(o outcome, at spot) {
 		switch {
 		case err == nil && caller == "first" && reached.Load(): // it went on without the call
 			tr.judge(o, fault{err: context.DeadlineExceeded}, resp, nil)
+		case tr.refusal(err):
 		case err == nil, errors.Is(err, context.DeadlineExceeded):
 		case caller == "second" && errors.Is(err, errdefs.ErrResourceExhausted):
 		default:

@@ -93,6 +93,9 @@ func (tr *trial) call(ctx context.Context) (any, error) {
 	return resp, err
 }
 
+// refusal reports that an error is the one that the call is refused with.
+func (tr *trial) refusal(err error) bool { return err != nil && errors.Is(err, tr.scenario.refused) }
+
 // watch records calls and effects; at each call around, if any, may decide.
 func (tr *trial) watch(around func(s spot, do func() error) error) {
 	tr.node.OnCall(func(c simhost.Call, do func() error) error {
@@ -231,7 +234,7 @@ func (s subject) undisturbed(t *testing.T) (o outcome) {
 	s.in(t, "undisturbed", func(tr *trial) {
 		o.before = tr.settled()
 		resp, err := tr.call(tr.Context())
-		if err != nil {
+		if !errors.Is(err, s.refused) {
 			tr.Fatal(err)
 		}
 		o.after, o.response, o.calls = tr.settled(), resp, tr.made
@@ -247,7 +250,7 @@ func (tr *trial) again(o outcome) {
 	tr.Helper()
 	tr.undisturb()
 	resp, err := tr.call(tr.Context())
-	if err != nil {
+	if !errors.Is(err, tr.scenario.refused) {
 		tr.Errorf("again: %v", err)
 		return
 	}

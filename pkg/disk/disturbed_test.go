@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/disturb"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
@@ -46,6 +47,16 @@ func TestDisturbed(t *testing.T) {
 			{Method: "SetReadOnly", When: "writable", Request: &disk.SetReadOnlyRequest{DiskNumber: 1}, Node: readOnly},
 			{Method: "EnsureOnlineWritable", When: "of an offline disk", Request: &disk.EnsureOnlineWritableRequest{DiskNumber: 1}, Node: offline},
 			{Method: "EnsureOnlineWritable", When: "of a read-only disk", Request: &disk.EnsureOnlineWritableRequest{DiskNumber: 1}, Node: readOnly},
+		},
+		Refusals: []scenario{
+			{Method: "PartitionDisk", When: "of a foreign disk", Request: &disk.PartitionDiskRequest{DiskNumber: 1}, Refused: errdefs.ErrForeignContent, Node: arrived(func(d *simhost.DiskSpec) {
+				d.Media = []simhost.Media{simhost.MediaExt4, simhost.MediaMDAtEnd}
+			})},
+			{Method: "PartitionDisk", When: "of a disk with NTFS", Request: &disk.PartitionDiskRequest{DiskNumber: 1}, Refused: errdefs.ErrDamaged, Node: arrived(func(d *simhost.DiskSpec) {
+				d.Media = []simhost.Media{simhost.MediaNTFS}
+			})},
+			{Method: "SetDiskState", When: "of the boot disk", Request: &disk.SetDiskStateRequest{DiskNumber: 0}, Refused: errdefs.ErrCriticalDisk},
+			{Method: "SetReadOnly", When: "of the boot disk", Request: &disk.SetReadOnlyRequest{DiskNumber: 0, IsReadOnly: true}, Refused: errdefs.ErrCriticalDisk},
 		},
 	}.Run(t)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/disturb"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
@@ -18,6 +19,7 @@ func TestDisturbed(t *testing.T) {
 		s.mount(`C:\t\staging`, data)
 		s.symlink(`C:\t\link`, `C:\t\staging`)
 	})
+	mounted := prepared(func(s *site) { s.mount(`C:\t\staging`, data) })
 	removal := func(path string) *filesystem.RmdirRequest { return &filesystem.RmdirRequest{Path: path, Force: true} }
 	disturb.Group[*filesystem.Filesystem]{
 		Name: "filesystem", New: func(n *simhost.Node) (*filesystem.Filesystem, error) { return filesystem.New(n.Filesystem()) },
@@ -55,6 +57,16 @@ func TestDisturbed(t *testing.T) {
 				s.directory(`C:\t\a`)
 				s.junction(`C:\t\junction`, `C:\Windows`)
 			})},
+		},
+		Refusals: []scenario{
+			{Method: "Rmdir", When: "with a mount below", Request: removal(`C:\t`), Node: mounted, Refused: errdefs.ErrMountedBelow},
+			{Method: "RmdirContents", When: "with a mount below", Request: &filesystem.RmdirContentsRequest{Path: `C:\t`}, Node: mounted, Refused: errdefs.ErrMountedBelow},
+			{Method: "Mkdir", When: "through a link", Request: &filesystem.MkdirRequest{Path: `C:\t\link\dir`}, Refused: errdefs.ErrFailedPrecondition},
+			{Method: "Rmdir", When: "through a link", Request: removal(`C:\t\link\dir`), Refused: errdefs.ErrFailedPrecondition, Node: prepared(func(s *site) {
+				s.directory(`C:\t\real\dir`)
+				s.symlink(`C:\t\link`, `C:\t\real`)
+			})},
+			{Method: "CreateSymlink", When: "over another link", Request: &filesystem.CreateSymlinkRequest{SourcePath: `C:\Windows`, TargetPath: `C:\t\link`}, Refused: errdefs.ErrAlreadyExists},
 		},
 	}.Run(t)
 }

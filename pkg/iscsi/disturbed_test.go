@@ -44,6 +44,12 @@ func TestDisturbed(t *testing.T) {
 			{Method: "DisconnectTarget", Request: &iscsi.DisconnectTargetRequest{TargetPortal: first, IQN: open}, Node: connected},
 			{Method: "GetTargetDisks", When: "at the end of a stage", Do: stage, Node: func(t *testing.T) *simhost.Node { return newNode(t, arrivesAfter(1)) }},
 		},
+		Refusals: []scenario{
+			{Method: "ConnectTarget", When: "with a wrong secret", Request: &iscsi.ConnectTargetRequest{
+				TargetPortal: first, IQN: chap, AuthType: iscsi.ONE_WAY_CHAP, ChapUsername: user, ChapSecret: "wrongwrongwrong",
+			}, Refused: errdefs.ErrPermissionDenied},
+			{Method: "ConnectTarget", When: "through another portal", Request: &iscsi.ConnectTargetRequest{TargetPortal: second, IQN: shared}, Node: connectedOnce, Refused: errdefs.ErrISCSIOtherPortal},
+		},
 	}.Run(t)
 }
 
@@ -72,9 +78,14 @@ func stage(ctx context.Context, i *iscsi.ISCSI) (any, error) {
 	return resp, err
 }
 
-// multipath is a node with one of two sessions of a target.
-func multipath(t *testing.T) *simhost.Node {
-	n := newNode(t, registered(first, second), func(spec *simhost.NodeSpec) { spec.ISCSI.MPIO = true })
+// connectedOnce is a node with a session through one of a target's portals.
+func connectedOnce(t *testing.T) *simhost.Node { return oneSession(t, false) }
+
+// multipath is the same where more sessions make no more disks.
+func multipath(t *testing.T) *simhost.Node { return oneSession(t, true) }
+
+func oneSession(t *testing.T, mpio bool) *simhost.Node {
+	n := newNode(t, registered(first, second), func(spec *simhost.NodeSpec) { spec.ISCSI.MPIO = mpio })
 	must(t, connect(t.Context(), n, first, shared))
 	return n
 }

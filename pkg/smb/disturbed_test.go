@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/disturb"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
@@ -16,6 +17,7 @@ type scenario = disturb.Scenario[*smb.SMB]
 
 // The calls of the group, each disturbed in every way.
 func TestDisturbed(t *testing.T) {
+	wrongPassword := request(dataShare, wrong)
 	request := request(`\\files\data\Sub`, bob)
 	request.LocalPath = local
 	mapped := left(simhost.SMBMapping{RemotePath: dataShare, Credential: bob, Privacy: true})
@@ -43,6 +45,13 @@ func TestDisturbed(t *testing.T) {
 				Node: left(simhost.SMBMapping{RemotePath: dataShare, Credential: alice, Privacy: true}),
 			},
 			{Method: "RemoveSMBGlobalMapping", Request: &smb.RemoveSMBGlobalMappingRequest{RemotePath: dataShare}},
+		},
+		Refusals: []scenario{
+			{Method: "NewSMBGlobalMapping", When: "with a wrong password", Request: wrongPassword, Refused: errdefs.ErrPermissionDenied},
+			{
+				Method: "NewSMBGlobalMapping", When: "beside another user", Request: request,
+				Node: left(simhost.SMBMapping{RemotePath: otherShare, Credential: alice, Privacy: true}), Refused: errdefs.ErrCredentialConflict,
+			},
 		},
 	}.Run(t)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/disturb"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
 )
@@ -39,6 +40,10 @@ func TestDisturbed(t *testing.T) {
 			{Method: "StopService", Request: &system.StopServiceRequest{Name: "C"}},
 			{Method: "StopService", When: "with Force", Request: stopAll},
 			{Method: "StopService", When: "with Force, direct listing", Request: stopAll, Node: nodeOf(direct)},
+		},
+		Refusals: []scenario{
+			{Method: "StopService", When: "with dependents", Request: &system.StopServiceRequest{Name: "A"}, Refused: errdefs.ErrDependentServices},
+			{Method: "StopService", When: "of a protected one", Request: &system.StopServiceRequest{Name: "RpcSs", Force: true}, Refused: errdefs.ErrProtectedService},
 		},
 	}.Run(t)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/disturb"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
@@ -20,6 +21,7 @@ type scenario = disturb.Scenario[*volume.Volume]
 func TestDisturbed(t *testing.T) {
 	mountData := &volume.MountVolumeRequest{VolumeID: dataID, TargetPath: staging}
 	unmountData := &volume.UnmountVolumeRequest{VolumeID: dataID, TargetPath: staging}
+	formatRaw := &volume.FormatVolumeRequest{VolumeID: rawID}
 	growData := &volume.ResizeVolumeRequest{VolumeID: dataID}
 	disturb.Group[*volume.Volume]{
 		Name: "volume", New: func(n *simhost.Node) (*volume.Volume, error) { return volume.New(n.Volume()) },
@@ -48,6 +50,13 @@ func TestDisturbed(t *testing.T) {
 			{Method: "ResizeVolume", When: "through WMI", Request: growData, Node: diskGrown(simhost.Switches{GrowPartitionRefused: true})},
 			// field-reports.md D25, for growth: it was cut off after the partition's.
 			{Method: "ResizeVolume", When: "resumed", Request: growData, Node: partitionGrown},
+		},
+		Refusals: []scenario{
+			{Method: "FormatVolume", When: "of foreign content", Request: formatRaw, Node: signed(simhost.MediaExt4, simhost.MediaMDAtEnd), Refused: errdefs.ErrForeignContent},
+			{Method: "FormatVolume", When: "of damaged NTFS", Request: formatRaw, Node: signed(simhost.MediaNTFS), Refused: errdefs.ErrDamaged},
+			{Method: "FormatVolume", When: "of the boot volume", Request: &volume.FormatVolumeRequest{VolumeID: bootID}, Refused: errdefs.ErrCriticalDisk},
+			{Method: "MountVolume", When: "over another volume", Request: &volume.MountVolumeRequest{VolumeID: bootID, TargetPath: staging}, Refused: errdefs.ErrFailedPrecondition},
+			{Method: "UnmountVolume", When: "of another volume", Request: &volume.UnmountVolumeRequest{VolumeID: bootID, TargetPath: staging}, Refused: errdefs.ErrOtherVolume},
 		},
 	}.Run(t)
 }
@@ -81,6 +90,16 @@ func staged(t *testing.T) *simhost.Node {
 	n := with("data")(t)
 	(&site{T: t, node: n}).setPoint(staging, dataID)
 	return n
+}
+
+// signed is a node whose RAW volume has those signatures.
+func signed(media ...simhost.Media) func(*testing.T) *simhost.Node {
+	return func(t *testing.T) *simhost.Node {
+		return newNode(t, func(spec *simhost.NodeSpec) {
+			only("raw")(spec)
+			holding(media...)(spec)
+		})
+	}
 }
 
 func dangling(t *testing.T) *simhost.Node {
