@@ -10,7 +10,7 @@ LINT     := v2.15.0
 export CGO_ENABLED ?= 1
 export GOFLAGS ?= -buildvcs=false
 
-.PHONY: demo test unit cross tidy lint abi-golden test-wine test-lab conformance test-windows fuzz mutants build clean
+.PHONY: demo test unit cross tidy lint abi-golden test-wine test-lab conformance test-windows fuzz mutants faults build clean
 
 demo:
 	$(GO) run ./proxy/cmd/csi-proxy demo
