@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cli is the csi-proxy command. Each verb stands for one method of a
-// group and talks to the group's Interface only; which host is behind it is one
-// decision (openHost). Data goes to standard output, everything else to standard
-// error, and the exit code is that of the error's kind.
+// group and talks to the groups only; which host is behind them is one decision
+// (openHost). Data goes to standard output, everything else to standard error, and
+// the exit code is that of the error's kind.
+//
+// A verb's way: runVerb opens the host, a change is asked about (askBefore, begin)
+// and shown while it lasts (footLine), its answer is a table, and output writes
+// that in the wanted format.
 package cli
 
 import (

@@ -32,8 +32,8 @@ var completers = map[string]func(ctx context.Context, h *host, before []string) 
 // patience is how long a shell waits for what completes a line.
 const patience = 2 * time.Second
 
-// words are what other arguments and flags may be.
-var words = map[string][]string{
+// fixedWords are what other arguments and flags may be.
+var fixedWords = map[string][]string{
 	"RULE":       ruleNames(),
 	"FILESYSTEM": {"NTFS", "ReFS", "FAT32", "exFAT"},
 }
@@ -61,7 +61,7 @@ func (a *app) completeNamed(cmd *cobra.Command, name string, before []string) ([
 	case completers[name] != nil:
 		return a.askForCompletion(cmd, before, completers[name]), cobra.ShellCompDirectiveNoFileComp
 	}
-	return words[name], cobra.ShellCompDirectiveNoFileComp
+	return fixedWords[name], cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *app) askForCompletion(cmd *cobra.Command, before []string, complete func(context.Context, *host, []string) []string) []string {

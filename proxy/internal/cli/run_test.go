@@ -115,50 +115,51 @@ func TestRun_ShowsProgressOfQuestions(t *testing.T) {
 
 // A command that is interrupted, or takes too long, says how things are then.
 func TestRun_Interrupted(t *testing.T) {
-	const partition = "CreatePartition"
-	hang := func(s *site, method string) (release func()) {
-		until := make(chan struct{})
-		s.node.OnCall(func(c simhost.Call, do func() error) error {
-			if strings.Contains(c.Subject, method) {
-				<-until
-			}
-			return do()
-		})
-		return func() { close(until) }
-	}
+	partition := func(c simhost.Call) bool { return strings.Contains(c.Subject, "CreatePartition") }
 	for _, test := range []struct {
 		name  string
 		args  []string
-		hangs string
+		hangs func(simhost.Call) bool
 		code  int
-		want  []string
+		took  time.Duration
+		want  string // "" is nothing but the error
 	}{
-		{"partition", []string{"disk", "partition", "1"}, partition, 130, []string{"not finished: partition disk 1; it may still go on\n", "as it is now:\n└─ disk 1  10.0GiB  GPT"}},
-		{"timeout", []string{"disk", "partition", "1", "--timeout", "3s"}, partition, 5, []string{"not finished: partition disk 1; it may still go on\n"}},
-		{"question", []string{"disk", "wait", "serial", "nobody's"}, "", 130, nil},
+		{
+			"partition", []string{"disk", "partition", "1"}, partition, 130, 5 * time.Second,
+			"not finished: partition disk 1; it may still go on\nas it is now:\n└─ disk 1  10.0GiB  GPT",
+		},
+		{
+			"timeout", []string{"disk", "partition", "1", "--timeout", "3s"}, partition, 5, 3 * time.Second,
+			"not finished: partition disk 1; it may still go on\nas it is now:\n└─ disk 1  10.0GiB  GPT",
+		},
+		{
+			"nothing answers", []string{"disk", "partition", "1"}, func(simhost.Call) bool { return true }, 130, 10 * time.Second,
+			"not finished: partition disk 1; it may still go on\nhow it is now cannot be told: ",
+		},
+		{"question", []string{"disk", "wait", "serial", "nobody's"}, func(simhost.Call) bool { return false }, 130, 5 * time.Second, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, seen := newSite(t), &screen{}
-				release := hang(s, test.hangs)
-				if test.hangs == "" {
-					s.node.OnCall(nil)
-				}
+				repaired := make(chan struct{})
+				s.node.OnCall(func(c simhost.Call, do func() error) error {
+					if test.hangs(c) {
+						<-repaired
+					}
+					return do()
+				})
 				ctx, interrupt := context.WithCancel(t.Context())
 				time.AfterFunc(5*time.Second, interrupt)
+				start := time.Now()
 				r := <-s.watch(ctx, seen, nil, test.args...)
-				release()
+				took := time.Since(start)
+				close(repaired)
 				text := seen.String()
-				if r.code != test.code || !strings.Contains(text, "\nerror: ") && !strings.HasPrefix(text, "error: ") {
-					t.Errorf("exit code %d\n%s", r.code, text)
+				if r.code != test.code || r.out != "" || took != test.took || !strings.Contains("\n"+text, "\nerror: ") {
+					t.Errorf("exit code %d after %s\n%s", r.code, took, text)
 				}
-				for _, want := range test.want {
-					if !strings.Contains(text, want) {
-						t.Errorf("no %q in\n%s", want, text)
-					}
-				}
-				if len(test.want) == 0 && strings.Contains(text, "not finished") {
-					t.Errorf("a question has nothing to finish\n%s", text)
+				if !strings.Contains(text, test.want) || strings.Contains(text, "not finished") != (test.want != "") {
+					t.Errorf("no %q in\n%s", test.want, text)
 				}
 			})
 		})

@@ -268,7 +268,7 @@ func TestVerbs_TakeTheSameFlags(t *testing.T) {
 				names = name
 			}
 			for _, name := range strings.Fields(names) {
-				if completers[name] == nil && words[name] == nil && !slices.Contains(unforeseen, name) {
+				if completers[name] == nil && fixedWords[name] == nil && !slices.Contains(unforeseen, name) {
 					t.Errorf("%s is not completed", name)
 				}
 			}
