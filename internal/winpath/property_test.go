@@ -109,6 +109,8 @@ func TestFold_EveryCharacter(t *testing.T) {
 	}
 }
 
+// Whatever is taken is absolute, has no parent element and is read again from
+// each of its spellings; there is no path beside an error.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		``, `\`, `C:\`, `c:/var/lib/kubelet`, `\var\lib`, `\\host\share\x`, `\\?\C:\x`, `\\?\UNC\h\s\x`, `\\?\Volume{` + guid + `}\x`,
@@ -131,6 +133,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// Whatever a link says, its target is a path as Parse takes it, and a relative one
+// stays on the volume of the link.
 func FuzzParseTarget(f *testing.F) {
 	for _, seed := range []string{`\??\C:\x`, `\??\UNC\h\s\x`, `\??\Volume{` + guid + `}\`, `..\x`, `a\..\..\..\..`, `\x`, `..`, ``} {
 		f.Add(seed, true)

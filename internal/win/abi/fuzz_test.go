@@ -14,9 +14,10 @@ import (
 	. "github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 )
 
-// Every target holds its decoder to the package's promises: it does not panic
-// or write to its input, an error is of the two kinds, and what it decodes
-// comes back after encoding and decoding again. Hostile seeds are in
+// Every target holds its decoder to the package's promises: it does not panic,
+// write to its input or read behind it, an error is of the two kinds, one that
+// asks for more bytes is content with them or asks for still more, and what it
+// decodes comes back after encoding and decoding again. Hostile seeds are in
 // testdata/fuzz, sound ones in golden.json.
 
 // isDecoderError reports whether err is what a decoder may answer beside nil.
@@ -28,18 +29,42 @@ func isDecoderError(err error) bool {
 	return errors.Is(err, ErrMalformed)
 }
 
-// decode runs a decoder on bytes of its own.
+// decode runs a decoder on bytes that others follow.
 func decode[T any](t *testing.T, b []byte, decode func([]byte) (T, error)) (T, error) {
 	t.Helper()
-	input := bytes.Clone(b)
-	v, err := decode(input)
+	v, err := decode(followed(b, 0x00))
+	input := followed(b, 0xEE)
+	again, againErr := decode(input)
+	if diff := cmp.Diff(v, again); diff != "" || (err == nil) != (againErr == nil) {
+		t.Fatalf("decoder read behind its input: %v, %v\n%s", err, againErr, diff)
+	}
 	if !bytes.Equal(input, b) {
 		t.Fatal("decoder wrote to its input")
 	}
 	if err != nil && !isDecoderError(err) {
 		t.Fatalf("error of another kind: %v", err)
 	}
+	var truncated *TruncatedError
+	if errors.As(err, &truncated) && truncated.Need < 1<<20 {
+		checkNeed(t, b, truncated.Need, decode)
+	}
 	return v, err
+}
+
+// followed is a copy of bytes within longer ones.
+func followed(b []byte, by byte) []byte {
+	const room = 64
+	return append(bytes.Clone(b), bytes.Repeat([]byte{by}, room)...)[:len(b)]
+}
+
+// checkNeed gives a decoder the bytes that it asked for.
+func checkNeed[T any](t *testing.T, b []byte, need uint64, decode func([]byte) (T, error)) {
+	t.Helper()
+	_, err := decode(append(bytes.Clone(b), make([]byte, int(need)-len(b))...))
+	var truncated *TruncatedError
+	if errors.As(err, &truncated) && truncated.Need <= need {
+		t.Fatalf("with %d bytes it asks for %d", need, truncated.Need)
+	}
 }
 
 // comesBack checks that a decoded value survives its encoder. Parts that shared
@@ -250,6 +275,8 @@ func FuzzStructures(f *testing.F) {
 	for _, l := range all {
 		addGolden(f, l.name)
 	}
+	all = append(all, of("FSCTL_IS_VOLUME_DIRTY", DecodeVolumeDirty, plain(EncodeVolumeDirty), false))
+	f.Add(EncodeVolumeDirty(true))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, l := range all {
 			if v, err := decode(t, b, l.decode); err == nil {

@@ -286,6 +286,8 @@ func TestQuery_LiteralsAreReadBack(t *testing.T) {
 	})
 }
 
+// FuzzQuery_Literals is the same for any text: parse(escape(s)) == s, or s is
+// refused because it is none.
 func FuzzQuery_Literals(f *testing.F) {
 	for _, s := range []string{"", `'`, `\`, `\'`, `x' OR '1'='1`, `\\srv\o'brien`, "\x00", "\xff", `"`} {
 		f.Add(s, int64(-1), true)

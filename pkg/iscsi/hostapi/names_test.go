@@ -146,6 +146,8 @@ func FuzzParseTarget(f *testing.F) {
 	})
 }
 
+// Whatever is taken is taken again, as the same, is an address or a host name,
+// and cannot leave a query.
 func FuzzParsePortal(f *testing.F) {
 	for _, test := range portals {
 		f.Add(test.address, test.port)
