@@ -194,7 +194,8 @@ func wrap(text string, width int) (lines []string) {
 
 func diskBranch(o diskObject) *branch {
 	b := &branch{}
-	b.say(fmt.Sprintf("disk %d", o.Number), sizeWord(o.SizeBytes), o.Style, o.Bus, o.Product, serialWord(o))
+	// What tells it from its likes comes before what may be cut.
+	b.say(fmt.Sprintf("disk %d", o.Number), sizeWord(o.SizeBytes), o.Style, serialWord(o), o.Bus, o.Product)
 	switch {
 	case o.State == "":
 		b.wrong = append(b.wrong, "state unknown")

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"runtime"
 	"strings"
@@ -23,12 +24,24 @@ func widest(text string) (columns int) {
 	return columns
 }
 
-// The tree of each node fits 100 columns.
+// The tree of each node fits 100 columns, and what tells a disk from its likes is
+// whole.
 func TestTree_Width(t *testing.T) {
 	for _, name := range nodeNames() {
 		t.Run(name, func(t *testing.T) {
-			if r := runAlone("tree", "--host", "sim:"+name); r.code != 0 || r.err != "" || widest(r.out) > 100 {
+			r := runAlone("tree", "--host", "sim:"+name)
+			if r.code != 0 || r.err != "" || widest(r.out) > 100 {
 				t.Errorf("%d columns\n%s", widest(r.out), r.transcript(nil))
+			}
+			ids := runAlone("disk", "list", "--host", "sim:"+name, "-o", "json")
+			var disks struct{ Items []diskObject }
+			if err := json.Unmarshal([]byte(ids.out), &disks); err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range disks.Items {
+				if !strings.Contains(r.out, serialWord(d)) {
+					t.Errorf("disk %d: %q is cut\n%s", d.Number, serialWord(d), r.out)
+				}
 			}
 		})
 	}
