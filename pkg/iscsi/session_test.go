@@ -263,6 +263,12 @@ func TestConnect_OtherPortal(t *testing.T) {
 			node := newNode(t, registered(first, second, other))
 			must(t, connect(t.Context(), node, first, shared))
 			before := node.Snapshot()
+			node.OnCall(func(c simhost.Call, do func() error) error {
+				if c.Method == "Session.Start" && strings.HasPrefix(c.Subject, "MSFT_iSCSITarget.Connect") {
+					t.Error("a login was tried") // which not every target would refuse
+				}
+				return do()
+			})
 			err := connect(t.Context(), node, p, shared)
 			wantError(t, err, errdefs.ErrISCSIOtherPortal, errdefs.FailedPrecondition)
 			wantUnchanged(t, node, before)
