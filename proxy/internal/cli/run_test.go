@@ -125,15 +125,21 @@ func TestRun_Interrupted(t *testing.T) {
 		want  string // "" is nothing but the error
 	}{
 		{
-			"partition", []string{"disk", "partition", "1"}, partition, 130, 5 * time.Second,
+			"partition",
+			[]string{"disk", "partition", "1"},
+			partition, 130, 5 * time.Second,
 			"not finished: partition disk 1; it may still go on\nas it is now:\n└─ disk 1  10.0GiB  GPT",
 		},
 		{
-			"timeout", []string{"disk", "partition", "1", "--timeout", "3s"}, partition, 5, 3 * time.Second,
+			"timeout",
+			[]string{"disk", "partition", "1", "--timeout", "3s"},
+			partition, 5, 3 * time.Second,
 			"not finished: partition disk 1; it may still go on\nas it is now:\n└─ disk 1  10.0GiB  GPT",
 		},
 		{
-			"nothing answers", []string{"disk", "partition", "1"}, func(simhost.Call) bool { return true }, 130, 10 * time.Second,
+			"nothing answers",
+			[]string{"disk", "partition", "1"},
+			func(simhost.Call) bool { return true }, 130, 10 * time.Second,
 			"not finished: partition disk 1; it may still go on\nhow it is now cannot be told: ",
 		},
 		{"question", []string{"disk", "wait", "serial", "nobody's"}, func(simhost.Call) bool { return false }, 130, 5 * time.Second, ""},
