@@ -98,6 +98,15 @@ func Elsewhere() []Shown {
 		{"L18", "internal/compat", "TestImports", "nothing can start a process"},
 		{"L19", "internal/compat", "TestImports", "nothing can start a process"},
 		{"L21", "internal/compat", "TestImports", "a driver gets packages of three modules"},
+		{"VOL-5", "internal/compat", "TestImports", "nothing can start a process"},
+		{"VOL-18", "pkg/volume", "TestUnmountVolume_FlushHangs", "while a flush hangs the volume stays mounted, later calls join it, and offline and Rmdir get through"},
+		{"VOL-21", "pkg/volume", "TestFormatVolume_Content", "each signature that a probe knows is told from an empty volume"},
+		{"VOL-22", "pkg/volume", "TestFormatVolume_Force", "Force is passed only where Windows mounts a file system"},
+		{"VOL-26", "pkg/volume", "TestPlanGrowth_Rules", "whatever the sizes, growth never shrinks, is whole sectors, and misses less than 1 MiB"},
+		{"VOL-27", "pkg/volume", "TestResizeVolume_Layouts", "what a partition can take on MBR and GPT, beside others, and with sectors of 4 KiB"},
+		{"V07", "pkg/volume", "TestMountVolume_OverDangling", "a dead mount point makes room whatever Windows answers there"},
+		{"V09", "pkg/volume", "TestDescribeVolume_V09StaleMounts", "paths that the mount manager keeps although they lead nowhere are told apart"},
+		{"V13", "pkg/volume", "TestFormatVolume_V13Joined", "64 callers at once share one format, whoever leaves"},
 	}
 }
 
@@ -122,7 +131,7 @@ func Differences() []Difference {
 		{"SYS-10", "upstream names the service that was to be stopped; here the one that failed", "behaviour.md SYS-10"},
 		{"SYS-12", "upstream looks at running dependents alone; here at all that are not stopped", "behaviour.md SYS-12"},
 		{"SYS-14", "upstream stops whatever service it is told to; here what keeps a node alive and safe is never stopped", "behaviour.md SYS-14"},
-		{"VOL-3", "upstream reads no path before Windows does; here a path is parsed as Windows means it, and refused where it is none", "architecture.md, Differences from upstream"},
+		{"VOL-3", "upstream reads no path before Windows does; here a path is parsed as Windows means it, and refused where it is none", "architecture.md, Paths"},
 		{"VOL-4", "upstream: UnmountVolume of an unknown volume is an error; here it is OK where nothing is mounted, and an error where something is", "architecture.md, Differences from upstream"},
 		{"VOL-5", "upstream 1.1 puts ids and paths into commands; here nothing is run", "behaviour.md VOL-5"},
 		{"VOL-6", "upstream lists what is there at once, in any order; here late volumes are waited for, and only those of data partitions are listed, by offset; an offline disk is an error", "architecture.md, Differences from upstream"},
@@ -131,7 +140,7 @@ func Differences() []Difference {
 		{"VOL-11", "upstream: a dead mount point is not empty; here it is removed, and the volume mounted", "architecture.md, Differences from upstream"},
 		{"VOL-14", "upstream: another spelling of an id is another volume; here the same", "behaviour.md VOL-14"},
 		{"VOL-15", "upstream: the error is what the thread asked last; here what the call answered", "behaviour.md VOL-15"},
-		{"VOL-16", "upstream drops what is not UTF-16; here it is an error", "behaviour.md VOL-16"},
+		{"VOL-16", "upstream drops the error of a text that has no UTF-16 form; here it is one", "behaviour.md VOL-16"},
 		{"VOL-18", "upstream: a volume that is gone cannot be unmounted; here its mount point is removed", "architecture.md, Differences from upstream"},
 		{"VOL-19", "upstream unmounts whatever is mounted at the path; here another volume stays, and is an error", "behaviour.md VOL-19"},
 		{"VOL-20", "upstream: nothing to unmount is an error; here it is OK", "architecture.md, Differences from upstream"},
