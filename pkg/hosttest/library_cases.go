@@ -39,12 +39,12 @@ func libraryCases() []Case {
 				}
 			}
 		}},
-		{IDs: []string{"LIB-5"}, Shows: "no error loses Windows' code, nor that of the link of a share", Needs: []Ability{InProcess, Model}, Spec: withShares, Test: func(h *Host) {
+		{IDs: []string{"LIB-5"}, Shows: "no error loses Windows' code, nor that of the link of a share", Needs: []Ability{InProcess, Model}, Spec: withServers, Test: func(h *Host) {
 			h.directories("dir")
 			h.answers(win.ERROR_ACCESS_DENIED, func(c simhost.Call) bool { return strings.HasPrefix(c.Method, "Files.") })
 			_, at := h.volumeAt(h.at("dir"))
 			_, closest := h.closest(h.at("dir"))
-			for _, err := range []error{at, closest, h.mkdir(h.at("new")), h.mapTo(sharedData, h.at("link"))} {
+			for _, err := range []error{at, closest, h.mkdir(h.at("new")), h.ask(h.Context(), request(dataShare, h.at("link"), bob))} {
 				if native, ok := errdefs.NativeOf(err); !ok || native.Code != 5 || !errors.Is(err, errdefs.ErrPermissionDenied) {
 					h.Errorf("got %v of code %v", err, native)
 				}
@@ -151,16 +151,16 @@ func libraryCases() []Case {
 			}
 		}},
 		{IDs: []string{"L22"}, Shows: "where WMI does not find a mapping by its key, a query does", Needs: []Ability{Model}, Spec: func(spec *simhost.NodeSpec) {
-			withShares(spec)
+			withServers(spec)
 			spec.Switches.SMBMappingNotByPath = true
 		}, Test: func(h *Host) {
 			for range 2 {
-				h.must(h.mapTo(sharedData, ""))
+				h.must(h.ask(h.Context(), request(dataShare, "", bob)))
 				if n := len(h.Node.SMBMappings()); n != 1 {
 					h.Errorf("%d mappings", n)
 				}
 			}
-			h.must(h.unmap(sharedData))
+			h.must(h.unmap(dataShare))
 			if n := len(h.Node.SMBMappings()); n != 0 {
 				h.Errorf("%d mappings are left", n)
 			}

@@ -10,7 +10,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
-	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
 )
 
 // textCases are about the words by which democratic-csi tells what has happened:
@@ -36,28 +35,28 @@ func textCases() []Case {
 			}
 			h.wantText(h.rmdir(h.at("none"), false), words)
 		}},
-		{IDs: []string{"TXT-3"}, Shows: "a share that is mapped and linked already, and what stands in the link's place", Needs: []Ability{Model}, Spec: withShares, Test: func(h *Host) {
+		{IDs: []string{"TXT-3"}, Shows: "a share that is mapped and linked already, and what stands in the link's place", Needs: []Ability{Model}, Spec: withServers, Test: func(h *Host) {
 			h.directories("taken")
 			for range 2 {
-				h.must(h.mapTo(sharedData, h.at("link")))
+				h.must(h.ask(h.Context(), request(dataShare, h.at("link"), bob)))
 			}
-			h.wantError(h.mapTo(`\\files\o'brien`, h.at("link")), errdefs.AlreadyExists, "ResourceExists")
-			h.wantError(h.mapTo(sharedData, h.at("taken")), errdefs.AlreadyExists, "ResourceExists")
+			h.wantError(h.ask(h.Context(), request(`\\files\o'brien`, h.at("link"), bob)), errdefs.AlreadyExists, "ResourceExists")
+			h.wantError(h.ask(h.Context(), request(dataShare, h.at("taken"), bob)), errdefs.AlreadyExists, "ResourceExists")
 			state, err := h.linkState(h.at("link"))
 			h.must(err)
-			if !strings.HasPrefix(state.Target, sharedData) {
+			if !strings.HasPrefix(state.Target, dataShare) {
 				h.Errorf("it leads to %s", state.Target)
 			}
 		}},
-		{IDs: []string{"TXT-4"}, Shows: "what is not mapped is removed without an error", Needs: []Ability{Model}, Spec: withShares, Test: func(h *Host) {
-			h.must(h.mapTo(sharedData, ""))
-			for _, remote := range []string{sharedData, sharedData, `\\nowhere\share`} {
+		{IDs: []string{"TXT-4"}, Shows: "what is not mapped is removed without an error", Needs: []Ability{Model}, Spec: withServers, Test: func(h *Host) {
+			h.must(h.ask(h.Context(), request(dataShare, "", bob)))
+			for _, remote := range []string{dataShare, dataShare, `\\nowhere\share`} {
 				h.must(h.unmap(remote))
 			}
 		}},
-		{IDs: []string{"V23"}, Shows: "no name of a share becomes a query", Needs: []Ability{Model}, Spec: withShares, Test: noShareIsQuery},
+		{IDs: []string{"V23"}, Shows: "no name of a share becomes a query", Needs: []Ability{Model}, Spec: withServers, Test: noShareIsQuery},
 		{IDs: []string{"V23"}, Shows: "no name of a share becomes a query where shares are found by one", Needs: []Ability{Model}, Spec: func(spec *simhost.NodeSpec) {
-			withShares(spec)
+			withServers(spec)
 			spec.Switches.SMBMappingNotByPath = true
 		}, Test: noShareIsQuery},
 		{IDs: []string{"TXT-5"}, Shows: "a target that is connected is connected without an error", Needs: []Ability{Model}, Spec: withTarget, Test: func(h *Host) {
@@ -91,19 +90,9 @@ func textCases() []Case {
 	}
 }
 
-const (
-	sharedData = `\\files\data`
-	textTarget = "iqn.2020-01.example.san:text"
-)
+const textTarget = "iqn.2020-01.example.san:text"
 
 var textPortal = &iscsi.TargetPortal{TargetAddress: "10.0.0.10", TargetPort: 3260}
-
-func withShares(spec *simhost.NodeSpec) {
-	spec.SMB = []simhost.SMBServerSpec{{
-		Name: "files", Users: []simhost.SMBUserSpec{{Name: "bob", Password: "secret"}},
-		Shares: []simhost.SMBShareSpec{{Name: "data"}, {Name: "o'brien"}},
-	}}
-}
 
 func withTarget(spec *simhost.NodeSpec) {
 	spec.Services = append(spec.Services, simhost.ServiceSpec{Name: "MSiSCSI", Start: "auto"})
@@ -116,9 +105,9 @@ func withTarget(spec *simhost.NodeSpec) {
 // noShareIsQuery maps a share whose name ends a text of WQL, and removes others
 // by names that would select it, or the one beside it, in a query.
 func noShareIsQuery(h *Host) {
-	for _, remote := range []string{sharedData, `\\files\o'brien`} {
+	for _, remote := range []string{dataShare, `\\files\o'brien`} {
 		for range 2 {
-			h.must(h.mapTo(remote, ""))
+			h.must(h.ask(h.Context(), request(remote, "", bob)))
 		}
 	}
 	before := h.Node.Snapshot()
@@ -131,18 +120,7 @@ func noShareIsQuery(h *Host) {
 	}
 	h.wantUnchanged(before)
 	h.must(h.unmap(`\\files\o'brien`))
-	if got := h.Node.SMBMappings(); len(got) != 1 || got[0].RemotePath != sharedData {
+	if got := h.Node.SMBMappings(); len(got) != 1 || got[0].RemotePath != dataShare {
 		h.Errorf("mapped: %+v", got)
 	}
-}
-
-// mapTo maps a share of withShares and links to it, but for "".
-func (h *Host) mapTo(remote, local string) error {
-	_, err := h.SMB.NewSMBGlobalMapping(h.Context(), &smb.NewSMBGlobalMappingRequest{RemotePath: remote, LocalPath: local, Username: "bob", Password: "secret"})
-	return err
-}
-
-func (h *Host) unmap(remote string) error {
-	_, err := h.SMB.RemoveSMBGlobalMapping(h.Context(), &smb.RemoveSMBGlobalMappingRequest{RemotePath: remote})
-	return err
 }

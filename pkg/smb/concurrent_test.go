@@ -18,24 +18,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
-// M07: replicas that start together make one mapping.
-func TestM07_ManyAtOnce(t *testing.T) {
-	inSite(t, spec(), func(s *site) {
-		s.node.Latency("MSFT_SmbGlobalMapping.Create", time.Second)
-		errs := make([]error, 64)
-		var callers sync.WaitGroup
-		for i := range errs {
-			callers.Go(func() { errs[i] = s.mapAs(dataShare, bob) })
-		}
-		callers.Wait()
-		s.must(errors.Join(errs...))
-		s.wantChanges(1, 0)
-		if shown := s.node.ShownToSMBServer("files"); len(shown) != 1 {
-			s.Errorf("shown %d times", len(shown))
-		}
-	})
-}
-
 // Requests with other credentials do not join: each gets its own answer.
 func TestManyAtOnce_EachItsOwnAnswer(t *testing.T) {
 	inSite(t, spec(), func(s *site) {
@@ -51,43 +33,6 @@ func TestManyAtOnce_EachItsOwnAnswer(t *testing.T) {
 			}
 		}
 		callers.Wait()
-	})
-}
-
-// M22: a server that hangs is waited for for a while, then no more; and it holds
-// up no other.
-func TestM22_HungServer(t *testing.T) {
-	inSite(t, spec(), func(s *site) {
-		s.must(s.mapAs(dataShare, bob))
-		s.must(s.mapAs(otherShare, bob))
-		release, err := s.node.HangSMBServer("files")
-		s.must(err)
-		before := s.node.Snapshot()
-
-		began := time.Now()
-		err = s.mapAs(dataShare, bob)
-		if kindOf(err) != errdefs.Unavailable || !errors.Is(err, context.DeadlineExceeded) {
-			s.Errorf("first: %v", err)
-		}
-		if took := time.Since(began); took != 15*time.Second {
-			s.Errorf("took %s", took)
-		}
-		began = time.Now()
-		for range 10 {
-			s.wantKind(s.mapAs(dataShare, bob), errdefs.ErrResourceExhausted)
-			s.wantKind(s.mapAs(dataShare, alice), errdefs.ErrResourceExhausted)
-		}
-		if took := time.Since(began); took != 0 {
-			s.Errorf("the others took %s", took)
-		}
-		s.must(s.mapAs(`\\domain\share`, bob))
-		s.must(s.unmap(`\\domain\share`))
-		if after := s.node.Snapshot(); after != before {
-			s.Errorf("changed:\n%s", simhost.Diff(before, after))
-		}
-		release()
-		synctest.Wait()
-		s.must(s.mapAs(dataShare, bob))
 	})
 }
 

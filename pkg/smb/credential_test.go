@@ -10,7 +10,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
-	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
 )
 
 var (
@@ -42,57 +41,6 @@ func TestM06_SecondTenantIsVerified(t *testing.T) {
 			s.wantMapped(dataShare, alice)
 		})
 	}
-}
-
-// A user may be good for a server and not for the share.
-func TestM06_NotForTheShare(t *testing.T) {
-	inSite(t, spec(), func(s *site) {
-		s.must(s.mapAs(`\\files\alices`, alice))
-		s.wantKind(s.mapAs(`\\files\alices`, bob), errdefs.ErrPermissionDenied)
-		s.must(s.mapAs(`\\files\alices`, alice))
-	})
-}
-
-// Whoever leaves the user out, or comes as nobody, does not ride on another's
-// mapping either.
-func TestM06_WithoutUser(t *testing.T) {
-	inSite(t, spec(), func(s *site) {
-		s.must(s.mapAs(dataShare, bob))
-		s.wantKind(s.mapAs(dataShare, simhost.SMBCredential{}), errdefs.ErrCredentialConflict)
-		s.wantKind(s.ask(s.Context(), &smb.NewSMBGlobalMappingRequest{RemotePath: dataShare, Anonymous: true}), errdefs.ErrPermissionDenied)
-		s.wantMapped(dataShare, bob)
-	})
-}
-
-// A password is rotated: the old session goes on, the new password is verified
-// and takes over when the session ends; the old one is refused then.
-func TestM09_PasswordIsRotated(t *testing.T) {
-	inSite(t, spec(), func(s *site) {
-		s.must(s.mapAs(dataShare, bob))
-		s.must(s.node.SetSMBPassword("files", "bob", "rotated"))
-		rotated := simhost.SMBCredential{User: "bob", Password: "rotated"}
-		s.must(s.mapAs(dataShare, rotated))
-		s.wantMapped(dataShare, bob) // a healthy mapping under a pod stays
-
-		s.must(s.node.DropSMBSessions("files"))
-		s.wantKind(s.mapAs(dataShare, bob), errdefs.ErrPermissionDenied)
-		s.must(s.mapAs(dataShare, rotated))
-		s.wantMapped(dataShare, rotated)
-	})
-}
-
-// A driver that was restarted verifies what it does not remember.
-func TestRestartedDriver(t *testing.T) {
-	inSite(t, spec(), func(s *site) {
-		s.must(s.mapAs(dataShare, bob))
-		s.restart()
-		s.node.Calls().Reset()
-		s.wantKind(s.mapAs(dataShare, wrong), errdefs.ErrPermissionDenied)
-		s.must(s.mapAs(dataShare, bob))
-		s.must(s.mapAs(dataShare, alice))
-		s.wantChanges(0, 0)
-		s.wantMapped(dataShare, bob)
-	})
 }
 
 // unverifiable are reasons why nobody can tell whether a credential is good.
@@ -163,40 +111,6 @@ func TestMappingServesAllSessions(t *testing.T) {
 	})
 }
 
-// M01: after a reboot the persistent mapping of other software stands in the
-// way without its credential; nobody needs to clear it away by hand.
-func TestM01_AfterReboot(t *testing.T) {
-	inSite(t, spec(), func(s *site) {
-		for _, share := range []string{dataShare, otherShare} {
-			s.must(s.node.AddSMBMapping(simhost.SMBMapping{RemotePath: share, Credential: bob, Persistent: true, Privacy: true}))
-		}
-		s.node.Reboot()
-		s.start()
-		s.wantKind(s.mapAs(dataShare, wrong), errdefs.ErrPermissionDenied)
-		if len(s.mappings()) != 2 {
-			s.Error("a wrong password has removed a mapping")
-		}
-		s.must(s.mapAs(dataShare, bob)) // the other share of the server is stale, too
-		s.wantMapped(dataShare, bob)
-		s.must(s.mapAs(otherShare, bob))
-		s.wantMapped(otherShare, bob)
-	})
-}
-
-// 1219 where it is ours: a stale mapping of another share of the server.
-func TestConflict_StaleMappingIsCleared(t *testing.T) {
-	inSite(t, spec(), func(s *site) {
-		s.must(s.mapAs(otherShare, bob))
-		s.must(s.node.RemoveSMBUser("files", "bob"))
-		s.must(s.node.DropSMBSessions("files"))
-		s.must(s.mapAs(dataShare, alice))
-		s.wantMapped(dataShare, alice)
-		if _, ok := s.mappings()[otherShare]; ok {
-			s.Error("the stale mapping is still there")
-		}
-	})
-}
-
 // 1219 where it is not ours: explained, and nothing is touched.
 func TestConflict_IsExplained(t *testing.T) {
 	for name, leave := range map[string]func(*site){
@@ -220,34 +134,4 @@ func TestConflict_IsExplained(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A wrong password makes no mapping and leaves nothing that would let it in.
-func TestWrongPasswordFirst(t *testing.T) {
-	inSite(t, spec(), func(s *site) {
-		err := s.mapAs(dataShare, wrong)
-		if !errors.Is(err, errdefs.ErrPermissionDenied) || !errors.Is(err, win.ERROR_LOGON_FAILURE) || len(s.mappings()) != 0 {
-			s.Errorf("got %v, mapped %v", err, s.mappings())
-		}
-		s.must(s.node.AddSMBMapping(simhost.SMBMapping{RemotePath: dataShare, Credential: alice, Privacy: true}))
-		s.wantKind(s.mapAs(dataShare, wrong), errdefs.ErrPermissionDenied)
-	})
-}
-
-// What Windows answers to a new mapping keeps its code and has the right kind.
-func TestMap_Errors(t *testing.T) {
-	inSite(t, spec(), func(s *site) {
-		for remote, want := range map[string]struct {
-			code win.Errno
-			kind errdefs.Kind
-		}{
-			`\\nowhere\share`: {win.ERROR_BAD_NETPATH, errdefs.Unavailable}, // M14
-			`\\files\none`:    {win.ERROR_BAD_NET_NAME, errdefs.Unavailable},
-			`\\files\alices`:  {win.ERROR_ACCESS_DENIED, errdefs.PermissionDenied},
-		} {
-			if err := s.mapAs(remote, bob); !errors.Is(err, want.code) || kindOf(err) != want.kind {
-				s.Errorf("%s: %v (%s)", remote, err, kindOf(err))
-			}
-		}
-	})
 }
