@@ -20,6 +20,7 @@ var otherParsers = map[string][]string{
 	"internal/hostpath": {"ReadLink"},
 	"internal/storage":  {"probe"},
 	"internal/win/wmi":  {"Eq", "PathOf"}, // their literals
+	"pkg/filesystem":    {"ValidatePathWindows"},
 	"pkg/disk":          {"MatchAzureNVMe", "MatchXenDevice"},
 	"pkg/simhost":       {"parseWQL", "parseWMIPath", "unquote"},
 }
