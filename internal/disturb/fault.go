@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
@@ -212,9 +213,15 @@ func (tr *trial) judge(o outcome, f fault, resp any, err error) {
 	tr.leftAlone(o)
 }
 
+// reasons are what an error may say instead of its cause's kind: what the call
+// cannot go on without knowing, or what it must leave alone.
+var reasons = []error{
+	errdefs.ErrUnknownContent, errdefs.ErrMountedBelow, errdefs.ErrOtherVolume, errdefs.ErrDiskOffline, errdefs.ErrCredentialConflict,
+}
+
 // explained wants an error that keeps its cause, names its operation and has the
-// kind of the cause, or one that asks to wait or to look: nobody is told that
-// something is missing, empty or done.
+// kind of the cause, or a reason: nobody is told that something is missing, empty
+// or done.
 func (tr *trial) explained(cause, err error) {
 	tr.Helper()
 	if !errors.Is(err, cause) {
@@ -223,17 +230,15 @@ func (tr *trial) explained(cause, err error) {
 	if op := tr.scenario.op; op != "" && !names(err, op) {
 		tr.Errorf("names no operation: %v", err)
 	}
-	switch kind := errdefs.KindOf(err); kind {
-	case errdefs.KindOf(cause), errdefs.Unavailable, errdefs.FailedPrecondition:
-	default:
+	if kind := errdefs.KindOf(err); kind != errdefs.KindOf(cause) && !slices.ContainsFunc(reasons, func(r error) bool { return errors.Is(err, r) }) {
 		tr.Errorf("kind %v: %v", kind, err)
 	}
 }
 
-// hangs: two callers leave a call that hangs, when their time is up; once it has
-// ended, the next makes no more of it than is left to do.
+// hangs: a caller leaves a call that hangs when his time is up, and one without a
+// deadline when the longest budget is; once the call has ended, the next makes no
+// more of it than is left to do.
 func (tr *trial) hangs(o outcome, at spot) {
-	const patience = 10 * time.Second
 	release := make(chan struct{})
 	var reached atomic.Bool // how many sessions the WMI workers open varies
 	tr.watchAt(at, func(_ spot, do func() error) error {
@@ -241,27 +246,45 @@ func (tr *trial) hangs(o outcome, at spot) {
 		<-release
 		return do()
 	})
-	for _, caller := range []string{"first", "second"} {
-		ctx, cancel := context.WithTimeout(tr.Context(), patience)
-		start := time.Now()
-		resp, err := tr.call(ctx)
-		cancel()
-		if took := time.Since(start); took > patience {
-			tr.Errorf("%s caller: left after %v", caller, took)
-		}
-		switch {
-		case err == nil && caller == "first" && reached.Load(): // it went on without the call
-			tr.judge(o, fault{err: context.DeadlineExceeded}, resp, nil)
-		case tr.refusal(err):
-		case err == nil, errors.Is(err, context.DeadlineExceeded):
-		case caller == "second" && errors.Is(err, errdefs.ErrResourceExhausted):
-		default:
-			tr.Errorf("%s caller: %v", caller, err)
-		}
+	const patience = 10 * time.Second
+	ctx, cancel := context.WithTimeout(tr.Context(), patience)
+	resp, err := tr.within(ctx, patience)
+	cancel()
+	switch {
+	case err == nil && reached.Load(): // it went on without the call
+		tr.judge(o, fault{err: context.DeadlineExceeded}, resp, nil)
+	case err == nil, errors.Is(err, context.DeadlineExceeded), tr.refusal(err):
+	default:
+		tr.Errorf("%v", err)
+	}
+	if _, err := tr.within(context.WithoutCancel(tr.Context()), blocking.LongBudget); err != nil && !tr.refusal(err) {
+		tr.stuck(err)
 	}
 	tr.leftAlone(o)
 	close(release)
 	synctest.Wait()
 	tr.again(o)
 	tr.doneOnce()
+}
+
+// within makes the call and wants it to return in time.
+func (tr *trial) within(ctx context.Context, most time.Duration) (any, error) {
+	tr.Helper()
+	start := time.Now()
+	resp, err := tr.call(ctx)
+	if took := time.Since(start); took > most {
+		tr.Errorf("returned after %v: %v", took, err)
+	}
+	return resp, err
+}
+
+// stuck wants an error that says that something hangs or is in use.
+func (tr *trial) stuck(err error) {
+	tr.Helper()
+	for _, says := range []error{context.DeadlineExceeded, errdefs.ErrResourceExhausted, errdefs.ErrUnavailable, errdefs.ErrBusy} {
+		if errors.Is(err, says) {
+			return
+		}
+	}
+	tr.Errorf("of what hangs: %v", err)
 }

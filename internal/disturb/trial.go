@@ -176,7 +176,7 @@ func changes(c simhost.Call) bool {
 	case "Session.Start":
 		method, _, _ := strings.Cut(c.Subject, " ")
 		return !slices.Contains([]string{
-			"MSFT_Disk.Refresh", "MSFT_StorageSetting.UpdateHostStorageCache", "MSFT_iSCSITargetPortal.Update",
+			"MSFT_Disk.Refresh", "MSFT_StorageSetting.Get", "MSFT_StorageSetting.UpdateHostStorageCache", "MSFT_iSCSITargetPortal.Update",
 		}, method)
 	}
 	return false
