@@ -197,19 +197,3 @@ type nilFilesystem struct {
 func (f nilFilesystem) CreateSymlink(context.Context, *filesystem.CreateSymlinkRequest) (*filesystem.CreateSymlinkResponse, error) {
 	return nil, f.err
 }
-
-func TestNilRequests(t *testing.T) {
-	inSite(t, spec(), func(s *site) {
-		s.wantKind(s.ask(s.Context(), nil), errdefs.ErrInvalidArgument)
-		resp, err := s.smb.RemoveSMBGlobalMapping(s.Context(), nil)
-		if resp == nil || !errors.Is(err, errdefs.ErrInvalidArgument) {
-			s.Errorf("remove: %v, %v", resp, err)
-		}
-		s.wantKind(second(s.smb.ListMappings(s.Context(), nil)), errdefs.ErrInvalidArgument)
-		s.wantKind(second(s.smb.GetMapping(s.Context(), nil)), errdefs.ErrInvalidArgument)
-		s.wantKind(second(s.smb.LinkedShare(s.Context(), nil)), errdefs.ErrInvalidArgument)
-		if n := s.node.Calls().Total(); n != 0 {
-			s.Errorf("Windows was asked %d times", n)
-		}
-	})
-}

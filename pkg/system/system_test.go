@@ -230,20 +230,6 @@ func TestNames_Refused(t *testing.T) {
 	})
 }
 
-func TestNilRequests(t *testing.T) {
-	s := newSite(t, simhost.NodeSpec{})
-	bios, err1 := s.GetBIOSSerialNumber(t.Context(), nil)
-	get, err2 := s.GetService(t.Context(), nil)
-	start, err3 := s.StartService(t.Context(), nil)
-	stop, err4 := s.StopService(t.Context(), nil)
-	if bios == nil || get == nil || start == nil || stop == nil {
-		t.Error("nil response")
-	}
-	for _, err := range []error{err1, err2, err3, err4} {
-		s.wantKind(err, errdefs.InvalidArgument, 0)
-	}
-}
-
 func TestStrings(t *testing.T) {
 	for want, got := range map[string]interface{ String() string }{
 		"Unknown":          system.SERVICE_STATUS_UNKNOWN,
