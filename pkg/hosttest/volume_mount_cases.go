@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
@@ -146,6 +147,8 @@ func volumeMountCases() []Case {
 				return c.Method == "Devices.Open" && strings.EqualFold(c.Subject, strings.TrimSuffix(otherID, `\`))
 			})
 			h.wantErrors(h.mount(dataID, path), errdefs.ErrOtherVolume, win.ERROR_NOT_READY)
+			h.answers(win.ERROR_ACCESS_DENIED, control(abi.FSCTL_GET_REPARSE_POINT))
+			h.wantErrors(h.mount(dataID, path), win.ERROR_ACCESS_DENIED)
 			h.wantUnchanged(before)
 		}},
 		{IDs: []string{"V22"}, Shows: "a read-only disk is what makes a mount read-only, and it is told", Needs: []Ability{Disks, Mounts, InProcess}, Test: func(h *Host) {

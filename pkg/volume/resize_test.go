@@ -374,3 +374,31 @@ func TestResizeVolume_Hangs(t *testing.T) {
 		}
 	})
 }
+
+// Growths to different sizes share no result: each is reached.
+func TestResizeVolume_SizesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		s.must(s.node.GrowDisk("data", 2*simhost.GiB))
+		release := make(chan struct{})
+		s.node.OnCall(func(c simhost.Call, do func() error) error {
+			if c.Code == abi.IOCTL_DISK_GROW_PARTITION {
+				<-release
+			}
+			return do()
+		})
+		sizes := []simhost.Size{simhost.GiB, 3 * simhost.GiB / 2, 5 * simhost.GiB / 4}
+		ended := make(chan error)
+		for _, size := range sizes {
+			go func() { ended <- s.resize(dataID, size) }()
+			synctest.Wait()
+		}
+		close(release)
+		for range sizes {
+			s.must(<-ended)
+		}
+		if got := s.covered(dataID); got != sizes[1] {
+			t.Errorf("file system of %s", got)
+		}
+	})
+}
