@@ -282,11 +282,7 @@ func diskStateCases() []Case {
 			number := h.attachDisk()
 			for _, online := range []bool{false, true, false} {
 				h.must(h.setOnline(number, online))
-				state, err := h.Disk.GetDiskState(h.Context(), &disk.GetDiskStateRequest{DiskNumber: number})
-				h.must(err)
-				if state.IsOnline != online {
-					h.Errorf("online %t, want %t", state.IsOnline, online)
-				}
+				h.wantOnline(number, online)
 			}
 		}},
 		{IDs: []string{"D13", "D14"}, Shows: "a disk that arrives offline and read-only is made usable in one call", Needs: []Ability{InProcess, Model}, Spec: offlineReadOnly, Test: func(h *Host) {
@@ -560,6 +556,15 @@ func (h *Host) pathOf(number uint32) string {
 	}
 	h.Fatalf("no disk %d", number)
 	return ""
+}
+
+// wantOnline wants a disk to be online, or offline.
+func (h *Host) wantOnline(number uint32, want bool) {
+	h.Helper()
+	state, err := h.Disk.GetDiskState(h.Context(), &disk.GetDiskStateRequest{DiskNumber: number})
+	if err != nil || state.IsOnline != want {
+		h.Errorf("disk %d is online: %t, %v; want %t", number, state.IsOnline, err, want)
+	}
 }
 
 // wantFacts wants lines of the node's snapshot.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
-	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
 )
@@ -65,11 +64,7 @@ func stageCases() []Case {
 				if h.exists(staging) {
 					h.Error("the folder is still there")
 				}
-				state, err := h.Disk.GetDiskState(h.Context(), &disk.GetDiskStateRequest{DiskNumber: number})
-				h.must(err)
-				if state.IsOnline {
-					h.Error("the disk is online")
-				}
+				h.wantOnline(number, false)
 			}
 		}},
 		{IDs: []string{"FLOW-2"}, Shows: "Azure's driver never brings the disk online", Needs: disks, Test: func(h *Host) {
@@ -226,65 +221,58 @@ func lookupCases() []Case {
 }
 
 func networkFlowCases() []Case {
-	const share, iqn = `\\files\data`, "iqn.2020-01.example.san:data"
-	portal := func() *iscsi.TargetPortal {
-		return &iscsi.TargetPortal{TargetAddress: "10.0.0.10", TargetPort: 3260}
+	cases := []Case{
+		{IDs: []string{"FLOW-6"}, Shows: "a folder of a share is staged and unstaged, each twice", Needs: []Ability{Model}, Spec: withServers, Test: func(h *Host) {
+			const remote = dataShare + `\Sub`
+			driver, parent := Driver{h.Groups}, h.at("smb")
+			for range 2 {
+				h.must(driver.StageShare(h.Context(), remote, parent, parent+`\globalmount`, alice.User, alice.Password))
+			}
+			h.must(h.World.WriteFile(parent+`\globalmount\made`, 1))
+			if !h.exists(remote + `\made`) {
+				h.Error("the link does not lead to the share's folder")
+			}
+			for range 2 {
+				h.must(driver.UnstageShare(h.Context(), remote, parent+`\globalmount`))
+			}
+			if h.exists(parent+`\globalmount`) || len(h.Node.SMBMappings()) > 0 {
+				h.Errorf("left: %+v", h.Node.SMBMappings())
+			}
+		}},
+		{IDs: []string{"FLOW-11"}, Shows: "an iSCSI disk is staged and unstaged", Needs: []Ability{Model}, Spec: withTargets, Test: stageTarget},
 	}
-	return []Case{
-		{
-			IDs: []string{"FLOW-6"}, Shows: "a folder of a share is staged and unstaged, each twice", Needs: []Ability{Model},
-			Spec: func(s *simhost.NodeSpec) {
-				s.SMB = []simhost.SMBServerSpec{{
-					Name: "files", Users: []simhost.SMBUserSpec{{Name: `CORP\alice`, Password: "pa:ss"}},
-					Shares: []simhost.SMBShareSpec{{Name: "data", Directories: []string{"sub"}}},
-				}}
-			},
-			Test: func(h *Host) {
-				driver, parent := Driver{h.Groups}, h.Folder+`\smb`
-				for range 2 {
-					h.must(driver.StageShare(h.Context(), share+`\sub`, parent, parent+`\globalmount`, `CORP\alice`, "pa:ss"))
-				}
-				h.must(h.World.WriteFile(parent+`\globalmount\made`, 1))
-				if !h.exists(share + `\sub\made`) {
-					h.Error("the link does not lead to the share's folder")
-				}
-				for range 2 {
-					h.must(driver.UnstageShare(h.Context(), share+`\sub`, parent+`\globalmount`))
-				}
-				if h.exists(parent+`\globalmount`) || len(h.Node.SMBMappings()) > 0 {
-					h.Errorf("left: %+v", h.Node.SMBMappings())
-				}
-			},
-		},
-		{
-			IDs: []string{"FLOW-11"}, Shows: "an iSCSI disk is staged and unstaged", Needs: []Ability{Model},
-			Spec: func(s *simhost.NodeSpec) {
-				s.ISCSI = &simhost.ISCSISpec{
-					Portals: []simhost.ISCSIPortalSpec{{Address: "10.0.0.10"}},
-					Targets: []simhost.ISCSITargetSpec{{Name: iqn, LUNs: []simhost.DiskSpec{{Name: "lun", Size: 2 * simhost.GiB}}}},
-				}
-			},
-			Test: func(h *Host) {
-				h.must(h.startService("MSiSCSI"))
-				driver, path := Driver{h.Groups}, h.Folder+`\iscsi`
-				id, err := driver.StageTarget(h.Context(), portal(), iqn, path)
-				h.must(err)
-				again, err := driver.StageTarget(h.Context(), portal(), iqn, path)
-				h.must(err)
-				if again != id {
-					h.Errorf("volume %s, was %s", again, id)
-				}
-				h.wantMounted(path, id)
-				h.must(driver.UnstageTarget(h.Context(), portal(), iqn, id, path))
-				if h.exists(path) {
-					h.Error("the folder is still there")
-				}
-				disks, err := h.ISCSI.GetTargetDisks(h.Context(), &iscsi.GetTargetDisksRequest{TargetPortal: portal(), IQN: iqn})
-				if err != nil || len(disks.DiskIDs) > 0 {
-					h.Errorf("disks left: %v, %v", disks.DiskIDs, err)
-				}
-			},
-		},
+	for _, sw := range append(simhost.AllSwitches(), simhost.Switch{Name: "arriving late"}) {
+		if sw.Name != "arriving late" && !strings.HasPrefix(sw.Name, "ISCSI") {
+			continue
+		}
+		cases = append(cases, Case{IDs: []string{"FLOW-11"}, Shows: "an iSCSI disk that comes late and offline, " + sw.Name, Needs: []Ability{Model, Time}, Spec: func(spec *simhost.NodeSpec) {
+			arriving(3 * time.Second)(spec)
+			spec.Switches, spec.SANPolicy, spec.Arrival = sw.Switches, simhost.OfflineShared, simhost.Duration(2*time.Second)
+		}, Test: stageTarget})
+	}
+	return cases
+}
+
+// stageTarget is FLOW-11, and again: the data is still there.
+func stageTarget(h *Host) {
+	driver, path := Driver{h.Groups}, h.at("iscsi")
+	var first string
+	for round := range 2 {
+		for range 2 {
+			id, err := driver.StageTarget(h.Context(), firstPortal, openTarget, path)
+			h.must(err)
+			if first == "" {
+				first = id
+				h.must(h.World.WriteFile(path+`\mark`, 4096))
+			}
+			if id != first || !h.exists(path+`\mark`) {
+				h.Errorf("round %d: volume %s, was %s; its data is there: %t", round, id, first, h.exists(path+`\mark`))
+			}
+		}
+		h.wantMounted(path, first)
+		h.must(driver.UnstageTarget(h.Context(), firstPortal, openTarget, first, path))
+		h.wantGone("iscsi")
+		h.wantSessions()
 	}
 }
 

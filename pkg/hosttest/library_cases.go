@@ -103,7 +103,7 @@ func libraryCases() []Case {
 		}},
 		{
 			IDs: []string{"L07", "L08", "L13", "L14"}, Shows: "WMI serves many at once on its own threads, which connect once (in the lab by proxies that encrypt, with pointers checked)",
-			Needs: []Ability{Model}, Spec: withTarget, AtOnce: true,
+			Needs: []Ability{Model}, Spec: withTargets, AtOnce: true,
 			Test: func(h *Host) {
 				ask := func() {
 					portals, err := h.portals()
@@ -127,7 +127,7 @@ func libraryCases() []Case {
 				}
 			},
 		},
-		{IDs: []string{"L09"}, Shows: "a WMI call that fails leaves nothing open", Needs: []Ability{Model}, Spec: withTarget, Test: func(h *Host) {
+		{IDs: []string{"L09"}, Shows: "a WMI call that fails leaves nothing open", Needs: []Ability{Model}, Spec: withTargets, Test: func(h *Host) {
 			for failing := 1; ; failing++ {
 				made := 0
 				h.Node.OnCall(func(_ simhost.Call, do func() error) error {

@@ -59,46 +59,28 @@ func textCases() []Case {
 			withServers(spec)
 			spec.Switches.SMBMappingNotByPath = true
 		}, Test: noShareIsQuery},
-		{IDs: []string{"TXT-5"}, Shows: "a target that is connected is connected without an error", Needs: []Ability{Model}, Spec: withTarget, Test: func(h *Host) {
+		{IDs: []string{"TXT-5"}, Shows: "a target that is connected is connected without an error", Needs: []Ability{Model}, Spec: withTargets, Test: func(h *Host) {
 			for range 2 {
 				for range 2 {
-					_, err := h.ISCSI.ConnectTarget(h.Context(), &iscsi.ConnectTargetRequest{TargetPortal: textPortal, IQN: textTarget})
-					h.must(err)
+					h.must(h.login(firstPortal, openTarget))
 				}
 				h.Groups = h.Restarted()
 			}
 		}},
-		{IDs: []string{"TXT-6"}, Shows: "an unknown target or portal is ObjectNotFound", Needs: []Ability{Model}, Spec: withTarget, Test: func(h *Host) {
+		{IDs: []string{"TXT-6"}, Shows: "an unknown target or portal is ObjectNotFound", Needs: []Ability{Model}, Spec: withTargets, Test: func(h *Host) {
 			for _, at := range []struct {
 				portal *iscsi.TargetPortal
-				iqn    string
-			}{
-				{textPortal, "iqn.2020-01.example.san:none"},
-				{&iscsi.TargetPortal{TargetAddress: "10.0.0.99", TargetPort: 3260}, textTarget},
-			} {
-				_, disconnect := h.ISCSI.DisconnectTarget(h.Context(), &iscsi.DisconnectTargetRequest{TargetPortal: at.portal, IQN: at.iqn})
-				_, disks := h.ISCSI.GetTargetDisks(h.Context(), &iscsi.GetTargetDisksRequest{TargetPortal: at.portal, IQN: at.iqn})
-				for _, err := range []error{disconnect, disks} {
+				target string
+			}{{firstPortal, noTarget}, {absentPortal, openTarget}} {
+				_, disks := h.targetDisks(at.portal, at.target)
+				for _, err := range []error{h.logout(at.portal, at.target), disks} {
 					h.wantError(err, errdefs.NotFound, "ObjectNotFound")
 				}
 			}
-			for _, portal := range []*iscsi.TargetPortal{{TargetAddress: "10.0.0.99", TargetPort: 3260}, {TargetAddress: "10.0.0.10", TargetPort: 3261}} {
-				_, err := h.ISCSI.RemoveTargetPortal(h.Context(), &iscsi.RemoveTargetPortalRequest{TargetPortal: portal})
-				h.wantError(err, errdefs.NotFound, "ObjectNotFound")
+			for _, p := range []*iscsi.TargetPortal{absentPortal, samePortal} {
+				h.wantError(h.removePortal(p), errdefs.NotFound, "ObjectNotFound")
 			}
 		}},
-	}
-}
-
-const textTarget = "iqn.2020-01.example.san:text"
-
-var textPortal = &iscsi.TargetPortal{TargetAddress: "10.0.0.10", TargetPort: 3260}
-
-func withTarget(spec *simhost.NodeSpec) {
-	spec.Services = append(spec.Services, simhost.ServiceSpec{Name: "MSiSCSI", Start: "auto"})
-	spec.ISCSI = &simhost.ISCSISpec{
-		Portals: []simhost.ISCSIPortalSpec{{Address: textPortal.TargetAddress, Registered: true}},
-		Targets: []simhost.ISCSITargetSpec{{Name: textTarget, LUNs: []simhost.DiskSpec{{Name: "lun", Size: simhost.GiB, Serial: "lun"}}}},
 	}
 }
 

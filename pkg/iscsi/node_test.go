@@ -25,20 +25,18 @@ const (
 	chap   = "iqn.2020-01.example.san:chap"
 	shared = "iqn.2020-01.example.san:shared"
 	wide   = "iqn.2020-01.example.san:wide"
-	ghost  = "iqn.2020-01.example.san:ghost"
 
 	user   = "storage-user"
 	secret = "averylongsecret" // 15 bytes (behaviour.md ISCSI-12)
 	mutual = "made-up-pass"    // 12 bytes
 )
 
-// The portals of a network: first, second, one at an IPv6 address, one that
-// stands at the address of first on another port, and one that is not there.
+// The portals of a network: first, second, one at an IPv6 address, and one that
+// is not there.
 var (
 	first  = portal("10.0.0.10", 3260)
 	second = portal("10.0.0.11", 3260)
 	six    = portal("fd00::10", 3260)
-	other  = portal("10.0.0.10", 3261)
 	absent = portal("10.0.0.99", 3260)
 )
 
@@ -57,12 +55,12 @@ func network() simhost.NodeSpec {
 		Services: []simhost.ServiceSpec{{Name: "MSiSCSI", Start: "auto"}},
 		ISCSI: &simhost.ISCSISpec{
 			Portals: []simhost.ISCSIPortalSpec{
-				{Address: "10.0.0.10"}, {Address: "10.0.0.11"}, {Address: "fd00::10"}, {Address: "10.0.0.10", Port: 3261},
+				{Address: "10.0.0.10"}, {Address: "10.0.0.11"}, {Address: "fd00::10"},
 			},
 			Targets: []simhost.ISCSITargetSpec{
 				{Name: open, Portals: []string{"10.0.0.10:3260", "[fd00::10]:3260"}, LUNs: []simhost.DiskSpec{lun("open-0")}},
 				{Name: chap, Portals: []string{"10.0.0.10:3260"}, User: user, Secret: secret, MutualSecret: mutual, LUNs: []simhost.DiskSpec{lun("chap-0")}},
-				{Name: shared, Portals: []string{"10.0.0.10:3260", "10.0.0.11:3260", "10.0.0.10:3261"}, LUNs: []simhost.DiskSpec{lun("shared-0")}},
+				{Name: shared, Portals: []string{"10.0.0.10:3260", "10.0.0.11:3260"}, LUNs: []simhost.DiskSpec{lun("shared-0")}},
 				{Name: wide, Portals: []string{"10.0.0.11:3260"}, LUNs: []simhost.DiskSpec{lun("wide-0"), lun("wide-1"), lun("wide-2")}},
 			},
 		},
@@ -74,7 +72,7 @@ func registered(ports ...*iscsi.TargetPortal) func(*simhost.NodeSpec) {
 	return func(spec *simhost.NodeSpec) {
 		for i, p := range spec.ISCSI.Portals {
 			for _, wanted := range ports {
-				if wanted.TargetAddress == p.Address && (p.Port == 0 && wanted.TargetPort == 3260 || uint32(p.Port) == wanted.TargetPort) {
+				if wanted.TargetAddress == p.Address {
 					spec.ISCSI.Portals[i].Registered = true
 				}
 			}
@@ -197,19 +195,4 @@ func wantSessions(t testing.TB, node *simhost.Node, want ...string) {
 	if got := sessions(node); !slices.Equal(got, want) {
 		t.Errorf("sessions %q, want %q", got, want)
 	}
-}
-
-// wantUnchanged compares a node with how it was.
-func wantUnchanged(t testing.TB, node *simhost.Node, before simhost.Snapshot) {
-	t.Helper()
-	if diff := simhost.Diff(before, node.Snapshot()); diff != "" {
-		t.Errorf("changed:\n%s", diff)
-	}
-}
-
-// invoke calls a method of the initiator's provider as another program would.
-func invoke(t testing.TB, node *simhost.Node, m wmi.Method) {
-	t.Helper()
-	_, err := wmi.On(node.Host()).Call(t.Context(), `root\Microsoft\Windows\Storage`, m)
-	must(t, err)
 }

@@ -304,6 +304,25 @@ func (n *Node) rebootISCSI() {
 	}
 }
 
+// AddISCSISession logs in to a target through a portal of the network,
+// "address:port", as other software does that knows the target's secret, a
+// further time where the node has multipath. A persistent session comes back
+// after a reboot.
+func (n *Node) AddISCSISession(target, portal string, persistent bool) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	t, p := n.iscsi.target(target), n.iscsi.portalNamed(portal)
+	if t == nil || p == nil {
+		return fmt.Errorf("iSCSI target %q, portal %q: one of the two is not described", target, portal)
+	}
+	l := iscsiLogin{target: t.name, address: p.address, port: p.port, auth: "NONE", multipath: n.iscsi.mpio}
+	if t.secret != "" {
+		l.auth, l.user, l.secret = "ONEWAYCHAP", t.user, t.secret
+	}
+	_, err := n.connectTarget(l, persistent)
+	return err
+}
+
 // SetISCSIPortal makes a portal of the network, "address:port", answer or not.
 // The sessions through a portal that does not answer are lost, and come back
 // with it; their disks stay.
