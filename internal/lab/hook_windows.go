@@ -217,12 +217,12 @@ func openAny(how *how, handle *windows.Handle) error {
 
 // The boundary's Files.Open promises these; the node knows no others.
 const (
-	shareAll      = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
+	sharePinned   = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE
 	optionsAlways = windows.FILE_OPEN_REPARSE_POINT | windows.FILE_OPEN_FOR_BACKUP_INTENT | windows.FILE_SYNCHRONOUS_IO_NONALERT
 )
 
 func (h *hook) openFile(root windows.Handle, name string, how *how, handle *windows.Handle) ntstatus {
-	if how.share != shareAll || how.options&optionsAlways != optionsAlways || how.access&windows.SYNCHRONIZE == 0 {
+	if how.share&^windows.FILE_SHARE_DELETE != sharePinned || how.options&optionsAlways != optionsAlways || how.access&windows.SYNCHRONIZE == 0 {
 		return statusInvalidParameter
 	}
 	path := name
@@ -238,6 +238,7 @@ func (h *hook) openFile(root windows.Handle, name string, how *how, handle *wind
 		Access:      access,
 		Disposition: win.Disposition(how.disposition),
 		Options:     how.options &^ optionsAlways,
+		Pinned:      how.share == sharePinned,
 	})
 	if err != nil {
 		return status(err)

@@ -170,6 +170,11 @@ type OpenFile struct {
 	Access      Access
 	Disposition Disposition
 	Options     uint32 // FileDirectoryFile, FileNonDirectoryFile
+
+	// Pinned does not share it for deletion: until it is closed nobody removes
+	// or renames it, nor a directory above it. Windows looks at that only where
+	// Access has FileReadData, FileWriteData or Delete.
+	Pinned bool
 }
 
 // Disposition says what to do where the name exists or not (NtCreateFile).

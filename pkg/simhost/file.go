@@ -18,6 +18,7 @@ type file struct {
 	tree   *tree
 	entry  *entry
 	access win.Access
+	pinned bool
 	closed bool
 
 	posix  bool // remove the name with this handle, not with the last one
@@ -58,6 +59,17 @@ func (f *file) checkChange(rights win.Access) error {
 	return nil
 }
 
+// count counts an open handle, or with -1 one that is closed.
+func (f *file) count(n int) {
+	f.entry.opens += n
+	if f.access&win.Delete != 0 {
+		f.entry.deleters += n
+	}
+	if f.pinned {
+		f.entry.held += n
+	}
+}
+
 func (f *file) Close() error {
 	f.node.mu.Lock()
 	defer f.node.mu.Unlock()
@@ -66,7 +78,7 @@ func (f *file) Close() error {
 	}
 	f.closed = true
 	f.node.closed()
-	f.entry.opens--
+	f.count(-1)
 	if f.entry.deleting && (f.posix || f.entry.opens == 0) && f.checkVolume() == nil {
 		f.entry.remove()
 		f.volume.used -= f.volume.allocation(f.entry.size)

@@ -36,9 +36,15 @@ func (n *Node) open(directory win.File, name string, how win.OpenFile) (win.File
 	if err != nil {
 		return nil, err
 	}
-	e.opens++
+	f := &file{node: n, volume: p.volume, tree: p.volume.tree, entry: e, access: generic(how.Access), pinned: pins(how)}
+	f.count(1)
 	n.opened()
-	return &file{node: n, volume: p.volume, tree: p.volume.tree, entry: e, access: generic(how.Access)}, nil
+	return f, nil
+}
+
+// pins: who opens a file for no more than its attributes has no part in sharing.
+func pins(how win.OpenFile) bool {
+	return how.Pinned && generic(how.Access)&(win.FileReadData|win.FileWriteData|win.FileAppendData|win.Delete) != 0
 }
 
 // checkOpen refuses what NtCreateFile refuses before it looks at a name.
@@ -113,7 +119,7 @@ func (p place) open(how win.OpenFile) (*entry, error) {
 		return nil, win.ERROR_DIRECTORY
 	case e.isDirectory() && how.Options&win.FileNonDirectoryFile != 0:
 		return nil, win.ERROR_ACCESS_DENIED // STATUS_FILE_IS_A_DIRECTORY
-	case e.held > 0 && how.Access&win.Delete != 0:
+	case e.held > 0 && how.Access&win.Delete != 0, e.deleters > 0 && pins(how):
 		return nil, win.ERROR_SHARING_VIOLATION
 	}
 	return e, nil

@@ -362,6 +362,28 @@ func TestHoldOpen(t *testing.T) {
 	wantCode(t, err, win.ERROR_FILE_NOT_FOUND)
 }
 
+// A pinned file is not shared for deletion, unless it is open for no more than
+// its attributes; nor is one pinned that another may delete.
+func TestOpen_Pinned(t *testing.T) {
+	b := newBed(t)
+	b.mkdir(`\\?\C:\dir`)
+	pin := func(access win.Access) (win.File, error) {
+		return b.files.Open(nil, `\\?\C:\dir`, win.OpenFile{Access: access, Disposition: win.OpenExisting, Pinned: true})
+	}
+	looking, err := pin(win.FileReadAttributes)
+	wantCode(t, err, 0)
+	deleting := b.mustOpen(`\\?\C:\dir`)
+	_, err = pin(win.FileReadData)
+	wantCode(t, err, win.ERROR_SHARING_VIOLATION)
+	b.mustClose(deleting)
+	pinned, err := pin(win.FileReadData)
+	wantCode(t, err, 0)
+	wantCode(t, b.remove(`\\?\C:\dir`, posixDelete), win.ERROR_SHARING_VIOLATION)
+	b.mustClose(pinned)
+	wantCode(t, b.remove(`\\?\C:\dir`, posixDelete), 0)
+	b.mustClose(looking)
+}
+
 func TestAddFile(t *testing.T) {
 	b := newBed(t)
 	b.mount(`\\?\C:\mnt\`, b.data)

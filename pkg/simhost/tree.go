@@ -40,7 +40,8 @@ type entry struct {
 	reparse    []byte // REPARSE_DATA_BUFFER, nil for none
 
 	opens    int  // open handles of this model's user
-	held     int  // foreign handles that do not share deletion (HoldOpen)
+	held     int  // handles that do not share deletion: pinned, or foreign (HoldOpen)
+	deleters int  // open handles that may delete
 	deleting bool // removed with its last handle
 	removed  bool // no longer in the namespace
 }

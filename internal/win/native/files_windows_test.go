@@ -85,6 +85,29 @@ func TestFiles_Open(t *testing.T) {
 	}
 }
 
+func TestFiles_Pinned(t *testing.T) {
+	top := folder(t)
+	parent := mustOpen(t, nil, top, directory)
+	made, err := files{}.Open(parent, "dir", newFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	how := directory
+	how.Pinned = true
+	if _, err := (files{}).Open(parent, "dir", how); !errors.Is(err, win.ERROR_SHARING_VIOLATION) {
+		t.Errorf("pinned while another may delete it: error %v, want 32", err)
+	}
+	if err := made.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mustOpen(t, parent, "dir", how)
+	remover := win.OpenFile{Access: win.Delete, Disposition: win.OpenExisting}
+	if _, err := (files{}).Open(parent, "dir", remover); !errors.Is(err, win.ERROR_SHARING_VIOLATION) {
+		t.Errorf("opened to be deleted while it is pinned: error %v, want 32", err)
+	}
+	mustOpen(t, parent, "dir", directory)
+}
+
 type foreignFile struct{ win.File }
 
 func TestFiles_LongPath(t *testing.T) {
