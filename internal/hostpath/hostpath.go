@@ -120,6 +120,17 @@ func identity(f win.File) (string, error) {
 	return fmt.Sprintf("%016x %x", id.VolumeSerialNumber, id.FileID), nil
 }
 
+// Same reports whether two open files are one and the same. Where file systems
+// have no ids, none are.
+func Same(a, b win.File) (bool, error) {
+	idA, err := identity(a)
+	if err != nil {
+		return false, err
+	}
+	idB, err := identity(b)
+	return idA == idB && idA != "", err
+}
+
 // Ask runs one whole question about a path, open to close, so that the caller
 // can leave when ctx ends; kind says what is asked. On a file server it counts
 // among the calls of that server.

@@ -4,10 +4,12 @@ package filesystem_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
@@ -33,6 +35,41 @@ func TestRefilledDirectory(t *testing.T) {
 	}
 	s.must(s.rmdir(`C:\t`, true))
 	s.wantPath(`C:\t`, false)
+}
+
+// Who renames the directory of a mount folder, and puts another in its place,
+// has no other volume unmounted.
+func TestMovedMountFolder(t *testing.T) {
+	for _, path := range []string{`C:\t\live`, `C:\t\dead`, `C:\t\above`} {
+		t.Run(path, func(t *testing.T) {
+			s := newSite(t)
+			s.mount(`C:\t\live`, other)
+			s.mount(`C:\t\dead`, data)
+			s.mount(`C:\t\above\dead`, data)
+			s.must(s.node.DetachDisk("data"))
+			h := s.node.Host()
+			fs, err := filesystem.New(hostapi.On(&win.Host{
+				Devices: h.Devices, Mounts: h.Mounts, Files: movedFiles{h.Files}, System: h.System, WMI: h.WMI,
+			}))
+			s.must(err)
+			s.fs = fs
+			unchanged := s.unchanged()
+			if err := s.rmdir(path, true); errdefs.KindOf(err) != errdefs.FailedPrecondition {
+				t.Errorf("got %v", err)
+			}
+			unchanged()
+		})
+	}
+}
+
+// movedFiles has, where a mount folder was, the directory C:\Windows.
+type movedFiles struct{ win.Files }
+
+func (f movedFiles) Open(directory win.File, name string, how win.OpenFile) (win.File, error) {
+	if directory == nil && strings.HasPrefix(name, `\\?\C:\t\`) {
+		name = `\\?\C:\Windows`
+	}
+	return f.Files.Open(directory, name, how)
 }
 
 // A file server may list anything: a name that is none is not opened.

@@ -40,7 +40,6 @@ func hostileCases() []Case {
 		swapCase("a symbolic link", func(h *Host, victim string) error { return h.makeLink(victim, h.at("system")) }),
 		swapCase("a junction", func(h *Host, victim string) error { return h.makeJunction(victim, h.at("system")) }),
 		swapCase("a mount folder", func(h *Host, victim string) error { return h.makeMountFolder(victim, dataID) }),
-		swapCase("a file", func(h *Host, victim string) error { return h.World.WriteFile(victim[len(extended("")):], 1) }),
 		{IDs: []string{"L06", "FS-41"}, Shows: "no chain of links is followed for ever", Needs: []Ability{InProcess, Links}, Test: func(h *Host) {
 			h.must(h.linkToMissing(h.at("self"), h.at("self")))
 			h.must(h.linkToMissing(h.at("b"), h.at("a")))
@@ -143,19 +142,22 @@ func swapCase(other string, put func(h *Host, victim string) error) Case {
 		Test: func(h *Host) {
 			h.directories(`system\below\precious`)
 			h.must(h.mkdir(dataID + `below\precious`))
+			h.must(h.makeMountFolder(extended(h.at(`system\below\mount`)), otherID))
 			for _, change := range []struct {
-				name string
-				make func(pod string) error
+				name    string
+				mounted string // at victim\below\mount
+				make    func(pod string) error
 			}{
-				{"Rmdir above", func(pod string) error { return h.rmdir(pod, true) }},
-				{"Rmdir below", func(pod string) error { return h.rmdir(pod+`\victim\below`, true) }},
-				{"RmdirContents", func(pod string) error { return h.rmdirContents(pod + `\victim`) }},
-				{"Mkdir below", func(pod string) error { return h.mkdir(pod + `\victim\below\new`) }},
+				{"Rmdir above", deadID, func(pod string) error { return h.rmdir(pod, true) }},
+				{"RmdirContents", deadID, func(pod string) error { return h.rmdirContents(pod + `\victim`) }},
+				{"Mkdir below", deadID, func(pod string) error { return h.mkdir(pod + `\victim\below\new`) }},
+				{"Rmdir of a dead mount point", deadID, func(pod string) error { return h.rmdir(pod+`\victim\below\mount`, true) }},
+				{"Rmdir of a mount folder", rawID, func(pod string) error { return h.rmdir(pod+`\victim\below\mount`, true) }},
 			} {
 				swaps := 0
 				for call := 1; ; call++ {
 					pod := fmt.Sprintf(`C:\%s %d`, change.name, call) // near the root, where few calls lead to it
-					reached, swapped := h.swapBefore(call, pod+`\victim`, put, func() error { return change.make(pod) })
+					reached, swapped := h.swapBefore(call, pod+`\victim`, change.mounted, put, func() error { return change.make(pod) })
 					if h.wantOutsideUntouched(); h.Failed() {
 						h.Fatalf("%s, swapped before call %d", change.name, call)
 					}
@@ -175,11 +177,13 @@ func swapCase(other string, put func(h *Host, victim string) error) Case {
 }
 
 // swapBefore makes a change in which a directory is replaced before the n-th
-// call, and tells whether there were that many, and whether it could be.
-func (h *Host) swapBefore(n int, victim string, put func(h *Host, victim string) error, change func() error) (reached, swapped bool) {
+// call, and tells whether there were that many, and whether it could be. Below it
+// a volume is mounted, or was.
+func (h *Host) swapBefore(n int, victim, mounted string, put func(h *Host, victim string) error, change func() error) (reached, swapped bool) {
 	for _, path := range []string{victim[:strings.LastIndexByte(victim, '\\')], victim, victim + `\below`} {
 		h.must(h.makeDirectory(extended(path)))
 	}
+	h.must(h.makeReparsePoint(extended(victim+`\below\mount`), abi.ReparsePoint{Tag: abi.IO_REPARSE_TAG_MOUNT_POINT, Substitute: `\??` + mounted[3:]}))
 	var calls atomic.Int64
 	h.Node.OnCall(func(_ simhost.Call, do func() error) error {
 		if calls.Add(1) == int64(n) {
@@ -198,6 +202,9 @@ func (h *Host) swapBefore(n int, victim string, put func(h *Host, victim string)
 // led to.
 func (h *Host) wantOutsideUntouched() {
 	h.Helper()
+	if id, err := h.Node.Host().Mounts.VolumeAt(extended(h.at(`system\below\mount\`))); id != otherID {
+		h.Errorf("unmounted: %q, %v", id, err)
+	}
 	for _, root := range []string{extended(h.at("system")), strings.TrimSuffix(dataID, `\`)} {
 		for _, name := range []string{`\below\precious`, `\new`, `\below\new`} {
 			f, err := h.open(root+name, win.FileReadAttributes)

@@ -29,7 +29,7 @@ func (h *host) Flush(ctx context.Context, volume winpath.Path) error {
 
 func (h *host) Unmount(ctx context.Context, path, volume winpath.Path) error {
 	return h.do(ctx, "unmount", path, func() error {
-		o, err := h.at(ctx, path, toLook)
+		o, err := h.reach(ctx, path, h.pin)
 		if err != nil {
 			return err
 		}
@@ -37,8 +37,7 @@ func (h *host) Unmount(ctx context.Context, path, volume winpath.Path) error {
 	})
 }
 
-// unmount looks at the mount folder before and after by one handle, because the
-// mount manager goes by the path.
+// unmount looks at the pinned mount folder before and after by one handle.
 func (h *host) unmount(o object, path, volume winpath.Path) error {
 	mounted, err := mountedAt(o)
 	switch {
@@ -49,7 +48,7 @@ func (h *host) unmount(o object, path, volume winpath.Path) error {
 	case mounted != volume:
 		return refused("unmount", path.String(), errdefs.ErrOtherVolume)
 	}
-	if err := h.Mounts.DeletePoint(path.Extended() + `\`); err != nil {
+	if err := h.deletePoint(o, path.Extended()); err != nil {
 		return err
 	}
 	mounted, err = mountedAt(o)
@@ -57,6 +56,32 @@ func (h *host) unmount(o object, path, volume winpath.Path) error {
 		return errdefs.New(errdefs.FailedPrecondition, "unmount", path.String(), "%s is still mounted", mounted)
 	}
 	return err
+}
+
+// pin opens one element below a directory so that nobody can replace it, nor a
+// directory above it.
+func (h *host) pin(directory object, name string) (object, error) {
+	return h.openAs(directory, name, win.OpenFile{Access: toList, Disposition: win.OpenExisting, Pinned: true})
+}
+
+var errReplaced = errors.New("a directory above it has been replaced meanwhile")
+
+// deletePoint takes the mount point off a pinned folder; path is its extended
+// form. The mount manager goes by the path, and follows links: so it is told only
+// where the path leads to what is pinned, and then for as long as it is.
+func (h *host) deletePoint(pinned object, path string) error {
+	there, err := h.openAs(object{}, path, win.OpenFile{Access: toLook, Disposition: win.OpenExisting})
+	if err != nil {
+		return err
+	}
+	same, err := hostpath.Same(pinned, there)
+	if err = hostpath.Closed(there, err); err != nil {
+		return err
+	}
+	if !same {
+		return refused("unmount", display(path), errReplaced)
+	}
+	return h.Mounts.DeletePoint(path + `\`)
 }
 
 // mountedAt is the volume that is mounted at an open directory, the zero path

@@ -21,7 +21,7 @@ func (h *host) Remove(ctx context.Context, path winpath.Path) error {
 		if err != nil {
 			return err
 		}
-		return hostpath.Closed(o, h.remove(o, path.Extended()))
+		return h.remove(o, path.Extended(), h.reopener(ctx, path))
 	})
 }
 
@@ -34,11 +34,18 @@ func (h *host) RemoveTree(ctx context.Context, path winpath.Path) error {
 		if o.isTree() {
 			err = h.emptyAt(ctx, path)
 		}
-		if err == nil {
-			err = h.remove(o, path.Extended())
+		if err != nil {
+			return hostpath.Closed(o, err)
 		}
-		return hostpath.Closed(o, err)
+		return h.remove(o, path.Extended(), h.reopener(ctx, path))
 	})
+}
+
+// reopener opens again what has been opened before, in another way.
+type reopener func(opener) (object, error)
+
+func (h *host) reopener(ctx context.Context, path winpath.Path) reopener {
+	return func(how opener) (object, error) { return h.reach(ctx, path, how) }
 }
 
 func (h *host) RemoveContents(ctx context.Context, path winpath.Path) error {
@@ -60,37 +67,70 @@ func (h *host) emptyAt(ctx context.Context, path winpath.Path) error {
 	return hostpath.Closed(o, err)
 }
 
-// remove removes an open file, empty directory or link; path is its extended
-// form.
-func (h *host) remove(o object, path string) error {
-	if o.isMountPoint() {
-		if err := h.forget(o, path); err != nil {
+// remove removes an open file, empty directory or link, and closes it; path is
+// its extended form.
+func (h *host) remove(o object, path string, again reopener) error {
+	volume, err := h.deadMount(o, path)
+	if err != nil {
+		return hostpath.Closed(o, err)
+	}
+	if volume != (winpath.Path{}) {
+		if o, err = h.forget(o, path, again); err != nil {
 			return err
 		}
+		// Another volume may be mounted there meanwhile.
+		if _, err = h.deadMount(o, path); err != nil {
+			return hostpath.Closed(o, err)
+		}
 	}
-	return dispose(o)
+	return hostpath.Closed(o, dispose(o))
 }
 
-// forget tells the mount manager that a dead mount point goes, so that its
-// entry goes too. Where the mount manager has no part in it, because it does not
-// know the mount point or misses the volume, the mount point goes alone.
-func (h *host) forget(o object, path string) error {
+// deadMount is the volume of a mount folder, which is gone; the zero path for
+// everything else, a junction too.
+//
+// Errors: [errdefs.ErrMountedBelow] where the volume is there.
+func (h *host) deadMount(o object, path string) (winpath.Path, error) {
+	if !o.isMountPoint() {
+		return winpath.Path{}, nil
+	}
 	volume, err := mountedAt(o)
-	if err != nil || volume == (winpath.Path{}) { // a junction
-		return err
+	if err != nil || volume == (winpath.Path{}) {
+		return winpath.Path{}, err
 	}
 	alive, err := h.alive(path, volume)
 	switch {
 	case err != nil:
-		return refused("remove", display(path), fmt.Errorf("%w, or cannot be looked up: %w", errdefs.ErrMountedBelow, err))
+		return winpath.Path{}, refused("remove", display(path), fmt.Errorf("%w, or cannot be looked up: %w", errdefs.ErrMountedBelow, err))
 	case alive:
-		return refused("remove", display(path), errdefs.ErrMountedBelow)
+		return winpath.Path{}, refused("remove", display(path), errdefs.ErrMountedBelow)
 	}
-	err = h.Mounts.DeletePoint(path + `\`)
-	if hostpath.Gone(volume, err) || hostpath.Unknown(err) || errors.Is(err, win.ERROR_NOT_READY) || errors.Is(err, win.ERROR_NOT_A_REPARSE_POINT) {
-		return nil
+	return volume, nil
+}
+
+// forget tells the mount manager that a dead mount point goes, so that its
+// entry goes too, and opens again what is left of it. Where the mount manager has
+// no part in it, because it does not know the mount point or misses the volume,
+// the mount point goes alone. A handle that may delete would not let it be pinned.
+func (h *host) forget(o object, path string, again reopener) (object, error) {
+	if err := o.Close(); err != nil {
+		return object{}, err
 	}
-	return err
+	pinned, err := again(h.pin)
+	if err != nil {
+		return object{}, err
+	}
+	volume, err := h.deadMount(pinned, path)
+	if err == nil && volume != (winpath.Path{}) {
+		err = h.deletePoint(pinned, path)
+		if hostpath.Gone(volume, err) || hostpath.Unknown(err) || errors.Is(err, win.ERROR_NOT_READY) || errors.Is(err, win.ERROR_NOT_A_REPARSE_POINT) {
+			err = nil
+		}
+	}
+	if err = hostpath.Closed(pinned, err); err != nil {
+		return object{}, err
+	}
+	return again(func(directory object, name string) (object, error) { return h.open(directory, name, toRemove) })
 }
 
 // alive reports whether a mount folder's volume is there. Those of a file server

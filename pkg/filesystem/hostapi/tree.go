@@ -152,7 +152,11 @@ func (r *remover) remove(l *level, entry abi.DirEntry) (down bool, err error) {
 		return false, err
 	case !o.isTree():
 		l.idle = 0
-		return false, hostpath.Closed(o, r.host.remove(o, r.path()))
+		err = r.host.remove(o, r.path(), func(how opener) (object, error) { return how(l.dir, entry.Name) })
+		if Missing(err) {
+			err = nil
+		}
+		return false, err
 	case access != toEmpty: // it has become one; it comes again
 		return false, hostpath.Closed(o, nil)
 	}

@@ -122,15 +122,21 @@ func (h *host) below(ctx context.Context, directory object, path winpath.Path, n
 	return open(directory, name)
 }
 
-// at opens what is at a path, and its directory.
+// at opens what is at a path.
 func (h *host) at(ctx context.Context, path winpath.Path, access win.Access) (object, error) {
+	return h.reach(ctx, path, func(directory object, name string) (object, error) {
+		return h.open(directory, name, access)
+	})
+}
+
+// reach goes down to the directory of a path, and opens there what is at its
+// end.
+func (h *host) reach(ctx context.Context, path winpath.Path, open opener) (object, error) {
 	directory, err := h.descend(ctx, path.Parent(), h.look)
 	if err != nil {
 		return object{}, err
 	}
-	o, err := h.below(ctx, directory, path.Parent(), path.Base(), func(directory object, name string) (object, error) {
-		return h.open(directory, name, access)
-	})
+	o, err := h.below(ctx, directory, path.Parent(), path.Base(), open)
 	if err = hostpath.Closed(directory, err); err != nil {
 		return object{}, closed(o, err)
 	}
