@@ -43,6 +43,7 @@ func build(spec NodeSpec) (*Node, error) {
 		volumes:  map[abi.GUID]*volume{},
 		letters:  map[byte]abi.GUID{},
 		points:   map[string]*mountPoint{},
+		pointsOf: map[abi.GUID][]*mountPoint{},
 	}
 	if spec.BIOS != nil {
 		n.bios = *spec.BIOS

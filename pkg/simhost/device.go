@@ -70,17 +70,19 @@ func (n *Node) driverAt(path string) (driver, error) {
 	if strings.EqualFold(path, abi.MountPointManager) {
 		return mountManager{n}, nil
 	}
-	if d, ok := n.diskByPath(path); ok {
-		return diskDriver{n, d, d.arrivals}, nil
-	}
-	if d, ok := n.diskOfPathDisk(path); ok {
-		return pathDiskDriver{diskDriver{n, d, d.arrivals}}, nil
-	}
 	if number, ok := devicePath(path, `\\.\PhysicalDrive`); ok {
 		if d, ok := n.diskByNumber(number); ok {
 			return diskDriver{n, d, d.arrivals}, nil
 		}
 		return nil, win.ERROR_FILE_NOT_FOUND
+	}
+	if _, isVolume := parseVolumeName(path); !isVolume { // or all disks would be looked at
+		if d, ok := n.diskByPath(path); ok {
+			return diskDriver{n, d, d.arrivals}, nil
+		}
+		if d, ok := n.diskOfPathDisk(path); ok {
+			return pathDiskDriver{diskDriver{n, d, d.arrivals}}, nil
+		}
 	}
 	v, ok := n.volumeAtPath(path)
 	if !ok {

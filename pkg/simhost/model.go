@@ -35,6 +35,8 @@ type Node struct {
 	letters map[byte]abi.GUID      // drive letters, upper case
 	points  map[string]*mountPoint // the mount manager's folders, by foldPath of text
 
+	pointsOf map[abi.GUID][]*mountPoint // the same, by volume
+
 	services map[string]*service // by foldService of name
 
 	known     []*disk       // every described disk, attached or not, in order

@@ -47,10 +47,8 @@ func (n *Node) pathsOf(v *volume) []string {
 		paths = append(paths, string(letter)+`:\`)
 	}
 	var folders []string
-	for _, p := range n.points {
-		if p.volume == v.id {
-			folders = append(folders, p.text)
-		}
+	for _, p := range n.pointsOf[v.id] {
+		folders = append(folders, p.text)
 	}
 	slices.Sort(folders)
 	return append(paths, folders...)
@@ -227,9 +225,25 @@ func (n *Node) mount(path string, v *volume) error {
 	if err := p.entry.setReparse(data); err != nil {
 		return err
 	}
-	text := n.folderText(p)
-	n.points[foldPath(text)] = &mountPoint{text: text, volume: v.id}
+	n.addPoint(n.folderText(p), v.id)
 	return nil
+}
+
+// addPoint tells the mount manager of a volume at a folder.
+func (n *Node) addPoint(text string, volume abi.GUID) {
+	n.removePoint(text)
+	p := &mountPoint{text: text, volume: volume}
+	n.points[foldPath(text)] = p
+	n.pointsOf[volume] = append(n.pointsOf[volume], p)
+}
+
+// removePoint lets the mount manager forget a folder that it may know.
+func (n *Node) removePoint(text string) {
+	key := foldPath(text)
+	if p, ok := n.points[key]; ok {
+		delete(n.points, key)
+		n.pointsOf[p.volume] = slices.DeleteFunc(n.pointsOf[p.volume], func(o *mountPoint) bool { return o == p })
+	}
 }
 
 // DeletePoint needs no volume: it also removes a mount point whose volume is
@@ -255,7 +269,7 @@ func (m mounts) DeletePoint(mountPoint string) error {
 		return win.ERROR_WRITE_PROTECT
 	}
 	p.entry.reparse = nil
-	delete(n.points, foldPath(n.folderText(p)))
+	n.removePoint(n.folderText(p))
 	return nil
 }
 

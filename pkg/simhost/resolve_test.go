@@ -24,7 +24,7 @@ type bed struct {
 }
 
 func newBed(t *testing.T) *bed {
-	n := &Node{volumes: map[abi.GUID]*volume{}, letters: map[byte]abi.GUID{}, points: map[string]*mountPoint{}}
+	n := &Node{volumes: map[abi.GUID]*volume{}, letters: map[byte]abi.GUID{}, points: map[string]*mountPoint{}, pointsOf: map[abi.GUID][]*mountPoint{}}
 	b := &bed{T: t, Node: n, files: files{n}, mounts: mounts{n}}
 	add := func(number uint32, fs string) *volume {
 		v := &volume{id: abi.GUID{Data1: number}, present: true, named: true, fs: fs, fsSerial: 0xC0DE, fsSize: 1 << 30, used: 1 << 20, unitSize: 4096}

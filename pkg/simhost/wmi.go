@@ -25,8 +25,8 @@ const (
 type wmiService struct {
 	known      *schema
 	classes    map[string]wmiClass // nil until first asked for
-	storage    *storageCache // nil until the provider is first asked
-	generation int           // of the provider host; rises when it dies
+	storage    *storageCache       // nil until the provider is first asked
+	generation int                 // of the provider host; rises when it dies
 	threads    map[int]*wmiThread
 	running    map[*wmiWork]struct{}
 	delays     map[string]wmiDelay
