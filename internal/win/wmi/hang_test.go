@@ -69,6 +69,42 @@ func TestCall_ReadsGetThroughBesideMethods(t *testing.T) {
 	})
 }
 
+// Methods that run for long get out of the way of others, four of them; those
+// that come then take turns.
+func TestCall_LongMethodsStepAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		f.slow = 10 * time.Minute
+		var wg sync.WaitGroup
+		for _, path := range strings.Split("abcdefghijkl", "") {
+			wg.Go(func() {
+				if _, err := c.Call(t.Context(), storage, Method{Class: "MSFT_Volume", Path: path, Name: "Format"}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for after, want := range []int{workers - 1, workers - 1 + workers - 1, workers + spares - 1, workers + spares - 1} {
+			synctest.Wait()
+			if n := f.count("Start"); n != want {
+				t.Errorf("%d methods run after %d minutes, want %d", n, after, want)
+			}
+			<-time.After(patience + time.Second)
+		}
+		began := time.Now()
+		if _, err := c.Get(t.Context(), storage, "MSFT_Disk"); err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(began); d != 0 {
+			t.Errorf("a read waited %v for methods", d)
+		}
+		wg.Wait()
+		if n := f.count("Start"); n != 12 {
+			t.Errorf("%d methods were started, want 12", n)
+		}
+		f.settle(c)
+	})
+}
+
 func TestCall_WithdrawnBeforeItsStart(t *testing.T) {
 	for _, at := range []string{"Enter", "Connect"} {
 		t.Run(at, func(t *testing.T) {

@@ -38,9 +38,11 @@ type outcome struct {
 	err  error
 }
 
-// A hang is a boundary call that did not come back.
+// A hang is a boundary call that did not come back, or a method that runs for
+// long.
 type hang struct {
 	call, in string
+	told     bool // the caller waits no more
 }
 
 func (h hang) String() string { return h.call + " in " + h.in }
@@ -109,14 +111,8 @@ func (c *Client) serve(queue chan *job) (<-chan struct{}, error) {
 
 // fill starts the missing workers that may be started. c.mu is held.
 func (c *Client) fill() {
-	running := len(c.lost)
-	for _, w := range c.slots {
-		if w != nil {
-			running++
-		}
-	}
 	for i := range c.slots {
-		if c.slots[i] != nil || running == workers+spares {
+		if c.slots[i] != nil || !c.mayStart() {
 			continue
 		}
 		w := &worker{client: c, sessions: map[string]session{}}
@@ -124,9 +120,19 @@ func (c *Client) fill() {
 			w.methods = c.methods
 		}
 		c.slots[i] = w
-		running++
 		go w.serve()
 	}
+}
+
+// mayStart reports whether there may be one more worker. c.mu is held.
+func (c *Client) mayStart() bool {
+	running := len(c.lost)
+	for _, w := range c.slots {
+		if w != nil {
+			running++
+		}
+	}
+	return running < workers+spares
 }
 
 // hanging names the calls that hang. c.mu is held.
@@ -144,12 +150,10 @@ func (c *Client) hanging() string {
 func (c *Client) leaveBehind(w *worker, j *job, in string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, already := c.lost[w]; already || w.job != j {
+	if w.job != j || c.lost[w].told {
 		return
 	}
-	c.slots[slices.Index(c.slots[:], w)] = nil
-	c.lost[w] = hang{call: j.call, in: in}
-	c.changedSlots()
+	c.takeOut(w, hang{call: j.call, in: in, told: true})
 	err := fmt.Errorf("%w: WMI has not answered for %s (%s)", errdefs.ErrUnavailable, patience, in)
 	if entry, begun := c.ledger[j]; begun {
 		entry.Lost = true
@@ -158,6 +162,26 @@ func (c *Client) leaveBehind(w *worker, j *job, in string) {
 	}
 	j.done <- outcome{err: err}
 	j.cancel()
+}
+
+// stepAside takes a worker whose method runs for long out of the pool, if another
+// may take its place, for the methods of other objects. Its caller goes on
+// waiting.
+func (c *Client) stepAside(w *worker, j *job) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, already := c.lost[w]; w.job == j && !already && c.mayStart() {
+		c.takeOut(w, hang{call: j.call, in: "its provider"})
+	}
+}
+
+// takeOut frees the place of a worker, which ends with its job. c.mu is held.
+func (c *Client) takeOut(w *worker, h hang) {
+	if i := slices.Index(c.slots[:], w); i >= 0 {
+		c.slots[i] = nil
+	}
+	c.lost[w] = h
+	c.changedSlots()
 }
 
 // comeBack forgets a worker that has ended.

@@ -150,6 +150,8 @@ func (w *worker) toEnd(s win.Session, m Method) (win.Row, error) {
 		defer w.watch("Release")()
 		call.Close()
 	}()
+	j := w.job
+	defer time.AfterFunc(patience, func() { w.client.stepAside(w, j) }).Stop()
 	for {
 		stop := w.watch("GetCallStatus")
 		row, err := call.Result(pause)
