@@ -29,7 +29,7 @@ func (s subject) twice(t *testing.T, o outcome) {
 func (s subject) atOnce(t *testing.T, o outcome) {
 	s.in(t, "64 at once", func(tr *trial) {
 		tr.watch(func(s spot, do func() error) error {
-			if changes(s.Call) {
+			if Changes(s.Call) {
 				<-time.After(time.Second) // when every caller has come
 			}
 			return do()

@@ -138,7 +138,7 @@ func (tr *trial) recording(c simhost.Call, do func() error) func() error {
 		switch {
 		case refused(c, err):
 			tr.forget("Session.Start " + c.Subject)
-		case err == nil && changes(c):
+		case err == nil && Changes(c):
 			tr.effects = append(tr.effects, where(c))
 		}
 		return err
@@ -164,8 +164,8 @@ func (tr *trial) forget(effect string) {
 	}
 }
 
-// changes tells the calls that change a node, beyond what it knows of itself.
-func changes(c simhost.Call) bool {
+// Changes tells the calls that change a node, beyond what it knows of itself.
+func Changes(c simhost.Call) bool {
 	switch c.Method {
 	case "Mounts.SetPoint", "Mounts.DeletePoint", "Files.SymbolicLink", "File.SetInformation", "Service.Start", "Service.Control":
 		return true
