@@ -68,7 +68,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func covered() bool { return boundaryCovered() && groupsCovered() }
+func covered() bool {
+	boundary, groups := boundaryCovered(), groupsCovered()
+	return boundary && groups
+}
 
 // groupsCovered looks for the methods of the groups, but for system: services,
 // firmware and registry are Wine's own, and internal/win/native tests the group

@@ -3,8 +3,10 @@
 package lab_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/lab"
@@ -140,6 +142,37 @@ func identity(d disk.Description) disk.Matcher {
 		}
 	}
 	return disk.MatchSerial(d.Serial())
+}
+
+// A disk that arrives while a driver waits for it, which is while Windows looks
+// for new ones, is found.
+func TestLateDisk(t *testing.T) {
+	s := through(t, named(t, simhost.Names()[0]))
+	name := attachable(t, s)
+	number, err := s.node.AttachDisk(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	disks, err := s.disk.ListDisks(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(disks, func(d disk.Description) bool { return d.Number == number })
+	if err := s.node.DetachDisk(name); err != nil {
+		t.Fatal(err)
+	}
+	var arrival sync.Once
+	s.node.OnCall(func(c simhost.Call, do func() error) error {
+		if c.Method == "Session.Start" {
+			arrival.Do(func() { number, err = s.node.AttachDisk(name) })
+		}
+		return do()
+	})
+	found, waitErr := s.disk.WaitForDisk(t.Context(), identity(disks[i]))
+	s.node.OnCall(nil)
+	if err := errors.Join(err, waitErr); err != nil || found.Number != number {
+		t.Errorf("disk %d, %v; want disk %d", found.Number, err, number)
+	}
 }
 
 func (s *session) lifeOfVolume(t *testing.T, id, diskName string) {
