@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
@@ -270,6 +271,20 @@ func TestCriticalVolumes(t *testing.T) {
 			s.answers(win.ERROR_ACCESS_DENIED, func(c simhost.Call) bool { return c.Method == "System.RegistryValue" })
 			s.unchanged(func() {
 				for _, err := range []error{s.format(rawID), s.resize(dataID, 0), s.mount(dataID, staging)} {
+					s.fails(err, errdefs.ErrPermissionDenied)
+				}
+			})
+		})
+	})
+	t.Run("where it lies cannot be told", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSite(t, nil)
+			s.must(s.mount(otherID, pod)) // what Windows needs is known from now on
+			s.answers(win.ERROR_ACCESS_DENIED, func(c simhost.Call) bool {
+				return c.Code == abi.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS && strings.Contains(c.Subject, guid(dataID))
+			})
+			s.unchanged(func() {
+				for _, err := range []error{s.format(dataID), s.resize(dataID, 0), s.mount(dataID, staging)} {
 					s.fails(err, errdefs.ErrPermissionDenied)
 				}
 			})
