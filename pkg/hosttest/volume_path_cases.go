@@ -50,6 +50,10 @@ func volumePathCases() []Case {
 			} {
 				h.wantNotMounted(path)
 			}
+			_, err := h.volumeAt(h.at("none"))
+			h.wantErrors(err, win.ERROR_FILE_NOT_FOUND)
+			_, err = h.volumeAt(h.at(`none\at\all`))
+			h.wantErrors(err, win.ERROR_PATH_NOT_FOUND)
 		}},
 		{IDs: []string{"VOL-34", "V20"}, Shows: "a folder inside a volume, and the volume itself, are not mounted", Needs: []Ability{Disks, Mounts}, Test: func(h *Host) {
 			id, _ := h.newVolume()
