@@ -180,8 +180,11 @@ func linkCases() []Case {
 				at, says string
 				live     bool
 			}{
-				{"down", `dir\below`, true}, {`dir\up`, `..\file`, true}, {"rooted", h.at("dir")[2:], true},
-				{"nowhere", `below`, false}, {`dir\nowhere`, `file`, false},
+				{"down", `dir\below`, true},
+				{`dir\up`, `..\file`, true},
+				{"rooted", h.at("dir")[2:], true},
+				{"nowhere", `below`, false},
+				{`dir\nowhere`, `file`, false},
 			} {
 				h.must(h.makeLink(extended(h.at(l.at)), l.says))
 				h.wantLink(h.at(l.at), l.live)

@@ -133,8 +133,15 @@ func pathCases() []Case {
 				path string
 				want bool
 			}{
-				{h.at("dir"), true}, {h.at("file"), true}, {strings.ToLower(h.Folder[:2]), true}, {h.Folder[:3], true},
-				{h.at("none"), false}, {"Q:", false}, {h.at("a<b"), false}, {"invalid-remote-path", false}, {"", false},
+				{h.at("dir"), true},
+				{h.at("file"), true},
+				{strings.ToLower(h.Folder[:2]), true},
+				{h.Folder[:3], true},
+				{h.at("none"), false},
+				{"Q:", false},
+				{h.at("a<b"), false},
+				{"invalid-remote-path", false},
+				{"", false},
 			} {
 				if got, err := h.pathValid(p.path); got != p.want || err != nil {
 					h.Errorf("%s: got %v, %v", p.path, got, err)
