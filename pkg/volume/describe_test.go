@@ -155,6 +155,29 @@ func TestDescribeVolume_MountUnknown(t *testing.T) {
 	})
 }
 
+// A path that is none is told, and keeps back nothing else.
+func TestDescribeVolume_MountUnreadable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		s.must(s.mount(dataID, staging))
+		s.over(garbled{s.node.Host().Mounts})
+		got, err := s.vol.DescribeVolume(t.Context(), dataID)
+		s.must(err)
+		s.fails(got.Err, errdefs.ErrInvalidArgument)
+		if diff := cmp.Diff([]volume.Mount{{Path: staging}}, got.Mounts); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// garbled mounts name one path more, which no path can be.
+type garbled struct{ win.Mounts }
+
+func (m garbled) Paths(volume string) ([]string, error) {
+	paths, err := m.Mounts.Paths(volume)
+	return append([]string{`C:\mnt:b\`}, paths...), err
+}
+
 // A file system that keeps no dirty mark is not dirty; what stops the question
 // is told.
 func TestDescribeVolume_DirtyUnknown(t *testing.T) {
