@@ -10,6 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
 )
 
 var (
@@ -130,6 +131,37 @@ func TestConflict_IsExplained(t *testing.T) {
 				}
 				if after := s.node.Snapshot(); after != before {
 					s.Errorf("changed:\n%s", simhost.Diff(before, after))
+				}
+			})
+		})
+	}
+}
+
+// field-reports.md M09: that one look at another's mapping fails takes it away
+// only where Windows says, too, that it does not work.
+func TestConflict_OneLookFails(t *testing.T) {
+	for status, stays := range map[uint32]bool{0: true, 1: true, 2: true, 3: false, 6: false} {
+		t.Run(smb.Status(status).String(), func(t *testing.T) {
+			inSite(t, spec(), func(s *site) {
+				s.must(s.mapAs(otherShare, bob))
+				s.must(s.node.SetSMBStatus(otherShare, status))
+				looks := 0
+				s.node.OnCall(func(c simhost.Call, do func() error) error {
+					if c.Method == "Files.Open" {
+						if looks++; looks == 1 {
+							return win.ERROR_NO_SYSTEM_RESOURCES
+						}
+					}
+					return do()
+				})
+				err := s.mapAs(dataShare, alice)
+				if _, ok := s.mappings()[otherShare]; ok != stays {
+					s.Errorf("the other share is mapped: %t", ok)
+				}
+				if stays {
+					s.wantKind(err, errdefs.ErrCredentialConflict)
+				} else {
+					s.must(err)
 				}
 			})
 		})

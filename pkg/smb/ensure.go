@@ -124,8 +124,8 @@ func (s *SMB) clear(ctx context.Context, share winpath.Share) (cleared bool, sil
 
 // dropStale removes a mapping of which both Windows and its share say that it
 // does not work, or whose user the server does not let in any more. That one look
-// fails is no reason: the mapping is another's, and may be in use (field-reports.md
-// M09). silent says why it cannot be told.
+// fails is no reason, nor that it is idle: the mapping is another's, and may be in
+// use (field-reports.md M09). silent says why it cannot be told.
 func (s *SMB) dropStale(ctx context.Context, m hostapi.Mapping) (dropped bool, silent, err error) {
 	unlock, err := s.host.Lock(ctx, m.Share)
 	if err != nil {
@@ -150,10 +150,15 @@ func (s *SMB) dropStale(ctx context.Context, m hostapi.Mapping) (dropped bool, s
 		return true, nil, nil
 	case err != nil:
 		return false, nil, err
-	case now.Status == hostapi.OK:
+	case now.Status == hostapi.OK, idle(now):
 		return false, broken, nil
 	}
 	return true, nil, s.drop(ctx, now)
+}
+
+// idle reports whether a mapping may only wait to be used.
+func idle(m hostapi.Mapping) bool {
+	return m.Status == hostapi.Disconnected || m.Status == hostapi.Paused
 }
 
 func (s *SMB) mapLocked(ctx context.Context, w wish) error {
@@ -205,8 +210,7 @@ func (s *SMB) works(ctx context.Context, m hostapi.Mapping) error {
 		return broken
 	case m.Status == hostapi.OK:
 		return nil
-	case m.Status == hostapi.Disconnected, m.Status == hostapi.Paused:
-		// An idle one has connected when it was probed.
+	case idle(m): // and has connected when it was probed
 		again, err := s.host.Mapping(ctx, m.Share)
 		if err != nil {
 			return err
