@@ -106,6 +106,8 @@ func (n *noise) fill(v reflect.Value) {
 		v.SetUint(n.Uint64() >> (64 - v.Type().Bits()))
 	case reflect.Int32, reflect.Int64:
 		v.SetInt(int64(n.Uint64()) >> (64 - v.Type().Bits()))
+	default:
+		panic("the boundary answers no " + v.Type().String())
 	}
 }
 
