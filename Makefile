@@ -10,7 +10,7 @@ LINT     := v2.15.0
 export CGO_ENABLED ?= 1
 export GOFLAGS ?= -buildvcs=false
 
-.PHONY: demo test unit cross tidy lint abi-golden test-wine test-lab conformance test-windows fuzz mutants faults build clean
+.PHONY: demo test unit cross tidy lint abi-golden test-wine test-lab conformance test-windows fuzz mutants faults bench build clean
 
 demo:
 	$(GO) run ./proxy/cmd/csi-proxy demo
@@ -81,6 +81,11 @@ mutants:
 FAULTS ?= all
 faults:
 	FAULTS=$(FAULTS) $(GO) test -count=1 -timeout 30m -run TestDisturbed ./pkg/...
+
+# What each operation costs, into docs/performance.md; BENCHTIME for each number.
+bench:
+	test/require.sh x86_64-w64-mingw32-gcc
+	test/bench/run.sh
 
 build:
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build -trimpath -o bin/ ./proxy/cmd/csi-proxy
