@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -363,24 +364,31 @@ func (m *model) checkFolder(t *rapid.T, folder string) {
 	}
 }
 
-func TestModel(t *testing.T) {
-	// Each run is long; -rapid.checks asks for more.
+// checkModel runs a model in a bubble, few times: each run is long, and
+// -rapid.checks asks for more.
+func checkModel(t *testing.T, times int, run func(*rapid.T)) {
+	t.Helper()
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		if err := checks.Value.Set("30"); err != nil {
+		if err := checks.Value.Set(strconv.Itoa(times)); err != nil {
 			t.Fatal(err)
 		}
+		defer func() { _ = checks.Value.Set(checks.DefValue) }()
 	}
 	synctest.Test(t, func(t *testing.T) {
 		// In a bubble a test has no deadline, for which rapid would ask it.
-		rapid.Check(struct{ rapid.TB }{t}, func(t *rapid.T) {
-			m := newModel(t)
-			defer wmi.On(m.node.Host()).Close()
-			t.Repeat(map[string]func(*rapid.T){
-				"attach": m.attach, "detach": m.detach, "growDisk": m.growDisk,
-				"partition": m.partition, "setState": m.setState, "format": m.format,
-				"mount": m.mount, "unmount": m.unmount, "resize": m.resize, "write": m.write,
-				"": m.check,
-			})
+		rapid.Check(struct{ rapid.TB }{t}, run)
+	})
+}
+
+func TestModel(t *testing.T) {
+	checkModel(t, 30, func(t *rapid.T) {
+		m := newModel(t)
+		defer wmi.On(m.node.Host()).Close()
+		t.Repeat(map[string]func(*rapid.T){
+			"attach": m.attach, "detach": m.detach, "growDisk": m.growDisk,
+			"partition": m.partition, "setState": m.setState, "format": m.format,
+			"mount": m.mount, "unmount": m.unmount, "resize": m.resize, "write": m.write,
+			"": m.check,
 		})
 	})
 }
