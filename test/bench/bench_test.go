@@ -34,6 +34,7 @@ func BenchmarkFleet(b *testing.B) {
 
 // benchmark measures an operation, with the boundary calls of one run.
 func benchmark(b *testing.B, s *site, o operation) {
+	b.Helper()
 	s.must(o.once(s)) // connects the WMI workers, and reads what Windows needs
 	once, err := o.measure(s)
 	s.must(err)

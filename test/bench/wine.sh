@@ -12,4 +12,4 @@ trap 'rm -rf "$lab"' EXIT
 make -s -C test/lab/src OUT="$lab"
 export LAB_FILES=Z:${lab//\//\\} WINE_TEST_LIMIT=600
 
-go test -vet=off -exec "$PWD/test/wine/exec.sh" -run '^$' -bench 'Lab|Wine' -benchtime "${LABTIME:-10x}" ./test/bench | tee "$file"
+go test -vet=off -exec "$PWD/test/wine/exec.sh" -run '^$' -bench 'Lab|Wine' -benchtime "${LABTIME:-5x}" ./test/bench | tee "$file"
