@@ -3,6 +3,7 @@
 package storage
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
@@ -74,5 +75,26 @@ func TestDiskArrivals_None(t *testing.T) {
 		t.Error("was not asked again")
 	} else {
 		stop()
+	}
+}
+
+// Disks arrive while some begin to wait and others cease.
+func TestDiskArrivals_AtOnce(t *testing.T) {
+	host := &fakeArrivals{}
+	s := On(&win.Host{Arrivals: host})
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 100 {
+				notice, stop := s.DiskArrivals(t.Context())
+				s.arrivals.tell()
+				<-notice
+				stop()
+			}
+		})
+	}
+	all.Wait()
+	if n := len(s.arrivals.waiting); n != 0 || len(host.arrived) != 1 {
+		t.Errorf("%d still wait, %d registrations", n, len(host.arrived))
 	}
 }

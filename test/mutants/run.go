@@ -85,11 +85,11 @@ func (r *runner) catch(ctx context.Context, m mutant) (by string, err error) {
 	if err != nil {
 		return "", err
 	}
-	for _, packages := range r.order(m) {
+	for i, packages := range r.order(m) {
 		if len(packages) == 0 {
 			continue
 		}
-		err := gotest(ctx, packages, r.flags(m, overlay, packages), func(e event) {
+		err := gotest(ctx, packages, r.flags(m, overlay, packages, i == 0), func(e event) {
 			if e.Action == "fail" && by == "" {
 				by = strings.TrimSpace(strings.TrimPrefix(e.Package, module) + " " + e.Test)
 			}
@@ -126,14 +126,14 @@ func (r *runner) order(m mutant) [2][]string {
 }
 
 // flags: what takes far longer than without the mutant hangs, and is caught.
-func (r *runner) flags(m mutant, overlay string, packages []string) []string {
+func (r *runner) flags(m mutant, overlay string, packages []string, near bool) []string {
 	slowest := time.Duration(0)
 	for _, path := range packages {
 		slowest = max(slowest, r.takes[path])
 	}
 	limit := time.Minute + 4*slowest
 	flags := []string{"-failfast", "-overlay=" + overlay}
-	if m.race {
+	if m.race && near {
 		limit *= 5
 		flags = append(flags, "-race")
 	}

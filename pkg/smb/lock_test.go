@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package smb_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What is done with a share waits for what is being done with it, and for no
+// other share: a mapping that is being removed is no mapping to use, and one that
+// is being made is one to remove.
+func TestOneShare_OneChange(t *testing.T) {
+	for name, c := range map[string]struct {
+		mapped      bool // before
+		first, then func(*site) error
+		waited      time.Duration
+		want        bool // mapped in the end
+	}{
+		"mapped while it is unmapped": {
+			true, func(s *site) error { return s.unmap(dataShare) }, func(s *site) error { return s.mapAs(dataShare, alice) }, time.Second, true,
+		},
+		"unmapped while it is mapped": {
+			false, func(s *site) error { return s.mapAs(dataShare, alice) }, func(s *site) error { return s.unmap(dataShare) }, time.Second, false,
+		},
+		"another unmapped meanwhile": {
+			false, func(s *site) error { return s.mapAs(dataShare, alice) }, func(s *site) error { return s.unmap(otherShare) }, 0, true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inSite(t, spec(), func(s *site) {
+				if c.mapped {
+					s.must(s.mapAs(dataShare, alice))
+				}
+				s.node.Latency("MSFT_SmbGlobalMapping.Create", time.Second)
+				s.node.Latency("MSFT_SmbGlobalMapping.Remove", time.Second)
+				done := make(chan error, 1)
+				go func() { done <- c.first(s) }()
+				synctest.Wait()
+				s.node.Latency("MSFT_SmbGlobalMapping.Create", 0)
+				s.node.Latency("MSFT_SmbGlobalMapping.Remove", 0)
+				start := time.Now()
+				s.must(c.then(s))
+				if waited := time.Since(start); waited != c.waited {
+					s.Errorf("waited %v, want %v", waited, c.waited)
+				}
+				s.must(<-done)
+				if _, mapped := s.mappings()[dataShare]; mapped != c.want {
+					s.Errorf("mapped: %t", mapped)
+				}
+			})
+		})
+	}
+}
