@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"testing/synctest"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
@@ -108,7 +110,51 @@ func directoryCases() []Case {
 			h.wantGone("dir", "link")
 			h.wantThere("source")
 		}},
+		{IDs: []string{"GEN-8"}, Shows: "while a change of a path runs, another of it waits, and one of another path does not", AtOnce: true, Needs: []Ability{Model, Time}, Test: func(h *Host) {
+			h.directories("source", `dir\below`, `full\below`)
+			rmdir := func(name string) error { return h.rmdir(h.at(name), true) }
+			link := func(name string) error { return h.link(h.at("source"), h.at(name)) }
+			contents := func(name string) error { return h.rmdirContents(h.at(name)) }
+			h.wantInTurn("link", "Files.SymbolicLink", link, rmdir)
+			h.wantInTurn("dir", "File.SetInformation", rmdir, link)
+			h.wantInTurn("full", "File.SetInformation", contents, func(name string) error {
+				h.wantKind(link(name), errdefs.AlreadyExists)
+				return nil
+			})
+		}},
 	}
+}
+
+// wantInTurn holds up a change at one of its calls, and wants a second of the same
+// name to wait for it.
+func (h *Host) wantInTurn(name, held string, first, second func(name string) error) {
+	h.Helper()
+	var holds atomic.Bool
+	release := make(chan struct{})
+	h.Node.OnCall(func(c simhost.Call, do func() error) error {
+		if c.Method == held && holds.CompareAndSwap(false, true) {
+			<-release
+		}
+		return do()
+	})
+	var ended atomic.Int32
+	var both sync.WaitGroup
+	for _, change := range []func(string) error{first, second} {
+		both.Go(func() {
+			if err := change(name); err != nil {
+				h.Errorf("%s: %v", name, err)
+			}
+			ended.Add(1)
+		})
+		synctest.Wait()
+	}
+	h.must(h.link(h.at("source"), h.at("beside "+name)))
+	if !holds.Load() || ended.Load() != 0 {
+		h.Errorf("%s: held up %t, and %d have ended", name, holds.Load(), ended.Load())
+	}
+	close(release)
+	both.Wait()
+	h.Node.OnCall(nil)
 }
 
 func removalCases() []Case {

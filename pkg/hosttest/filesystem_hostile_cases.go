@@ -97,9 +97,9 @@ func hostileCases() []Case {
 			h.must(h.rmdir(h.at("top"), true))
 			h.wantGone("top")
 		}},
-		{IDs: []string{"F10", "FS-27"}, Shows: "a path of 32,000 units, and a tree 100 deep", Needs: []Ability{Model}, Test: func(h *Host) {
+		{IDs: []string{"F10", "FS-27"}, Shows: "a path of 32,000 units, a tree 100 deep, and half of a character", Needs: []Ability{Model}, Test: func(h *Host) {
 			before := h.Node.Snapshot()
-			for _, path := range []string{`top` + strings.Repeat(`\`+strings.Repeat("n", 255), 124), `top` + strings.Repeat(`\d`, 100)} {
+			for _, path := range []string{`top` + strings.Repeat(`\`+strings.Repeat("n", 255), 124), `top` + strings.Repeat(`\d`, 100), `top\` + "\xed\xa0\xbd"} {
 				h.directories(path)
 				h.wantThere(path)
 				h.must(h.rmdir(h.at("top"), true))
@@ -149,6 +149,7 @@ func swapCase(other string, put func(h *Host, victim string) error) Case {
 				make    func(pod string) error
 			}{
 				{"Rmdir above", deadID, func(pod string) error { return h.rmdir(pod, true) }},
+				{"Rmdir", deadID, func(pod string) error { return h.rmdir(pod+`\victim`, true) }},
 				{"RmdirContents", deadID, func(pod string) error { return h.rmdirContents(pod + `\victim`) }},
 				{"Mkdir below", deadID, func(pod string) error { return h.mkdir(pod + `\victim\below\new`) }},
 				{"Rmdir of a dead mount point", deadID, func(pod string) error { return h.rmdir(pod+`\victim\below\mount`, true) }},
