@@ -167,3 +167,36 @@ func TestConflict_OneLookFails(t *testing.T) {
 		})
 	}
 }
+
+// A wrong password is let in by nothing that fails meanwhile, and takes no mapping
+// away (field-reports.md M06, M09).
+func TestWrongPassword_WhileWindowsFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		fails func(simhost.Call) bool
+		code  error
+	}{
+		"WMI finds nothing": {func(c simhost.Call) bool { return strings.HasPrefix(c.Method, "Session.") }, win.WBEM_E_NOT_FOUND},
+		"no look at the share": {
+			func(c simhost.Call) bool { return c.Method == "Files.Open" || c.Method == "Logon.Open" }, win.ERROR_UNEXP_NET_ERR,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inSite(t, spec(), func(s *site) {
+				s.must(s.node.AddSMBMapping(simhost.SMBMapping{RemotePath: dataShare, Credential: bob, Privacy: true}))
+				before := s.node.Snapshot()
+				s.node.OnCall(func(call simhost.Call, do func() error) error {
+					if c.fails(call) {
+						return c.code
+					}
+					return do()
+				})
+				s.wantKind(s.mapAs(dataShare, wrong), c.code)
+				s.node.OnCall(nil)
+				s.wantKind(s.mapAs(dataShare, wrong), errdefs.ErrPermissionDenied)
+				if after := s.node.Snapshot(); after != before {
+					s.Errorf("changed:\n%s", simhost.Diff(before, after))
+				}
+			})
+		})
+	}
+}

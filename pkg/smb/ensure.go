@@ -185,7 +185,7 @@ func (s *SMB) mapLocked(ctx context.Context, w wish) error {
 	case hostapi.Silent(broken):
 		return broken
 	}
-	return s.replace(ctx, m, w, known)
+	return s.replace(ctx, m, w, known, broken)
 }
 
 // create makes a mapping. It is remembered before, and stays so where nobody can
@@ -257,16 +257,17 @@ func protects(m hostapi.Mapping, o hostapi.Options) error {
 }
 
 // replace makes a mapping anew that does not work. It stays where that would not
-// help, or where it is for another to do.
-func (s *SMB) replace(ctx context.Context, m hostapi.Mapping, w wish, known hostapi.Familiarity) error {
+// help, or where it is for another to do; and one that Windows says works is not
+// taken from its users for a credential that may be wrong.
+func (s *SMB) replace(ctx context.Context, m hostapi.Mapping, w wish, known hostapi.Familiarity, broken error) error {
 	if known != hostapi.SameCredential {
 		err := s.host.Verify(ctx, w.share, w.credential)
 		switch {
 		case err == nil:
 		case !errors.Is(err, hostapi.ErrCannotTell), hostapi.Silent(err):
 			return err
-		case known == hostapi.OtherUser:
-			return unproven(err)
+		case known == hostapi.OtherUser, m.Status == hostapi.OK && !hostapi.ShutOut(broken):
+			return unproven(errors.Join(broken, err))
 		}
 	}
 	if err := s.drop(ctx, m); err != nil {

@@ -123,9 +123,14 @@ func Conflicts(err error) bool {
 }
 
 // Answered reports whether an error is what Windows itself answered to a
-// change, so that the change was not made.
+// change, so that the change was not made: a code of Windows, or one of WMI that
+// does not say that WMI failed on the way.
 func Answered(err error) bool {
-	return errors.As(err, new(win.Errno))
+	if errors.As(err, new(win.Errno)) {
+		return true
+	}
+	kind := errdefs.KindOf(err)
+	return errors.As(err, new(win.HRESULT)) && kind != errdefs.Unavailable && kind != errdefs.Internal
 }
 
 // Silent reports whether an error says that a file server cannot be reached or
