@@ -89,9 +89,9 @@ func (s subject) run(t *testing.T) {
 	o := s.undisturbed(t)
 	s.leftBefore(t)
 	s.faults(t, o)
+	s.atOnce(t, o)
 	if s.change {
 		s.twice(t, o)
-		s.atOnce(t, o)
 		s.disturbances(t, o)
 	}
 }

@@ -26,6 +26,7 @@ import (
 type fault struct {
 	name    string
 	err     error                       // it fails so without being made,
+	lasts   bool                        // and so do all later ones of its kind,
 	returns bool                        // or it is made and returns that,
 	alter   func(*noise, reflect.Value) // or it is made and this becomes of its answer,
 	hangs   bool                        // or it hangs
@@ -35,7 +36,9 @@ type fault struct {
 func faultsOf(s spot) []fault {
 	list := []fault{{name: "hangs", hangs: true}}
 	for _, code := range codesOf(s.Method) {
-		list = append(list, fault{name: fmt.Sprintf("fails with %v", native(code)), err: code})
+		list = append(list,
+			fault{name: fmt.Sprintf("fails with %v", native(code)), err: code},
+			fault{name: fmt.Sprintf("fails with %v, and all after it", native(code)), err: code, lasts: true})
 	}
 	for _, code := range returnsOf(s.Call) {
 		list = append(list, fault{name: fmt.Sprintf("returns %v", native(code)), err: code, returns: true})
@@ -86,8 +89,13 @@ func picker(name string) func([]fault) []fault {
 func (tr *trial) fails(o outcome, at spot, f fault) {
 	noise := newNoise(tr.label)
 	var reached atomic.Bool
-	tr.watchAt(at, func(s spot, do func() error) error {
-		reached.Store(true)
+	tr.watch(func(s spot, do func() error) error {
+		switch {
+		case s.at(at):
+			reached.Store(true)
+		case !f.lasts || !reached.Load() || ofWMI(s.Method) != ofWMI(at.Method):
+			return do()
+		}
 		if f.err != nil && !f.returns {
 			return f.err
 		}
