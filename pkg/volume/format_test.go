@@ -66,6 +66,22 @@ func TestIsVolumeFormatted_Meanwhile(t *testing.T) {
 	})
 }
 
+// What Windows says last counts, also where a probe has found something.
+func TestIsVolumeFormatted_SecondLookFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, holding(simhost.MediaExt4))
+		var asked atomic.Int32
+		s.answers(win.ERROR_NOT_READY, func(c simhost.Call) bool {
+			return c.Method == "Mounts.Information" && asked.Add(1) == 2
+		})
+		is, err := s.formatted(rawID)
+		s.fails(err, win.ERROR_NOT_READY)
+		if is {
+			t.Error("counts as formatted")
+		}
+	})
+}
+
 // Windows may name no file system and call that a success.
 func TestIsVolumeFormatted_Nameless(t *testing.T) {
 	for _, name := range []string{"", "RAW"} {
