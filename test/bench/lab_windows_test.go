@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/lab"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/intercept"
@@ -50,6 +51,9 @@ func labSite(b *testing.B, files string, disks int) *site {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
+		for l.References() > 0 { // until the WMI workers have let go
+			time.Sleep(5 * time.Millisecond)
+		}
 		if err := l.Close(); err != nil {
 			b.Error(err)
 		}
