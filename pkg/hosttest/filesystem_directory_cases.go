@@ -292,21 +292,16 @@ func removalCases() []Case {
 
 func mountFolderCases() []Case {
 	return []Case{
-		{IDs: []string{"FS-28", "F05"}, Shows: "Rmdir of a mount folder flushes and unmounts it, and the volume's files stay", Needs: []Ability{Model}, Test: func(h *Host) {
+		{IDs: []string{"FS-28", "F05"}, Shows: "Rmdir of a mount folder unmounts it, and the volume's files stay", Needs: []Ability{InProcess, Disks, Mounts}, Test: func(h *Host) {
+			id, _ := h.newVolume()
 			for _, force := range []bool{false, true} {
-				h.must(h.makeMountFolder(extended(h.at("mount")), dataID))
-				h.must(h.mkdir(dataID + "precious"))
-				h.Node.Calls().Reset()
-				h.must(h.rmdir(h.at("mount"), force))
-				if n := h.Node.Calls().ByMethod()["Device.Flush"]; n != 1 {
-					h.Errorf("flushed %d times", n)
-				}
+				path := h.newMount(id, "mount")
+				h.must(h.mkdir(id + "precious"))
+				h.must(h.rmdir(path, force))
 				h.wantGone("mount")
-				if !h.exists(dataID + "precious") {
+				h.wantMountPaths(id)
+				if !h.exists(id + "precious") {
 					h.Error("the volume has lost a file")
-				}
-				if left := h.mountPoints(); len(left) > 0 {
-					h.Errorf("the mount manager still knows %q", left)
 				}
 			}
 		}},
@@ -319,27 +314,27 @@ func mountFolderCases() []Case {
 			}
 			h.wantUnchanged(before)
 		}},
-		{IDs: []string{"FS-28", "F05"}, Shows: "a mount folder below stays mounted, is named, and nothing is removed", Needs: []Ability{Model}, Test: func(h *Host) {
-			h.directories(`dir\a`, `dir\c`)
-			h.must(h.makeMountFolder(extended(h.at(`dir\a\mount`)), dataID))
-			h.must(h.makeMountFolder(extended(h.at(`dir\b`)), otherID))
-			h.files(`dir\a\mount\precious`)
-			before := h.Node.Snapshot()
-			for _, err := range []error{h.rmdir(h.at("dir"), true), h.rmdirContents(h.at("dir")), h.rmdirContents(h.at(`dir\b`))} {
-				h.wantError(err, errdefs.FailedPrecondition, h.at(`dir\b`))
-				if !errors.Is(err, errdefs.ErrMountedBelow) {
-					h.Errorf("not ErrMountedBelow: %v", err)
-				}
+		{IDs: []string{"FS-28", "F05"}, Shows: "a mount folder below stays mounted, is named, and nothing is removed", Needs: []Ability{Disks, Mounts}, Test: func(h *Host) {
+			id, _ := h.newVolume()
+			h.directories(`dir\a\first`, `dir\c`)
+			deep, last := h.newMount(id, `dir\a\mount`), h.newMount(id, `dir\b`)
+			h.files(`dir\b\precious`)
+			for _, err := range []error{h.rmdir(h.at("dir"), true), h.rmdirContents(h.at("dir"))} {
+				h.wantError(err, errdefs.FailedPrecondition, deep+", "+last)
 			}
-			h.wantUnchanged(before)
+			h.wantError(h.rmdirContents(last), errdefs.FailedPrecondition, last)
+			h.wantThere(`dir\a\first`, `dir\a\mount\precious`, `dir\c`)
+			h.wantMounted(deep, id)
+			h.wantMounted(last, id)
 		}},
-		{IDs: []string{"FS-28", "F05"}, Shows: "a mount folder however far below stays mounted", Needs: []Ability{Model}, Test: func(h *Host) {
-			deep := `dir` + strings.Repeat(`\d`, 100)
-			h.directories(deep)
-			h.must(h.makeMountFolder(extended(h.at(deep+`\mount`)), dataID))
-			h.files(deep + `\mount\precious`)
-			h.wantError(h.rmdir(h.at("dir"), true), errdefs.FailedPrecondition, h.at(deep+`\mount`))
-			h.wantThere(deep + `\mount\precious`)
+		{IDs: []string{"FS-28", "F05"}, Shows: "a mount folder however far below stays mounted", Needs: []Ability{Disks, Mounts}, Test: func(h *Host) {
+			id, _ := h.newVolume()
+			path := h.newMount(id, "dir"+strings.Repeat(`\d`, 80)+`\mount`)
+			h.must(h.mkdir(id + "precious"))
+			h.wantError(h.rmdir(h.at("dir"), true), errdefs.FailedPrecondition, path)
+			if !h.exists(path + `\precious`) {
+				h.Error("unmounted, or emptied")
+			}
 		}},
 		{IDs: []string{"FS-28", "V07"}, Shows: "a dead mount point goes, at the path and below it", Needs: []Ability{Model}, Test: func(h *Host) {
 			h.directories("pod", "contents")

@@ -152,17 +152,20 @@ func linkCases() []Case {
 			h.wantGone("live", "dangling")
 			h.wantThere(`dir\below`)
 		}},
-		{IDs: []string{"FS-39", "FS-44"}, Shows: "a mount folder is a link while its volume is there", Needs: []Ability{Model}, Test: func(h *Host) {
-			h.directories("mount")
-			h.must(h.mount(dataID, h.at("mount")))
-			h.must(h.makeMountFolder(extended(h.at("raw")), rawID))
-			h.must(h.link(h.at("mount"), h.at("link")))
-			for _, name := range []string{"mount", `mount\`, "raw", "link"} {
-				h.wantLink(h.at(name), true)
+		{IDs: []string{"FS-39", "FS-44"}, Shows: "a mount folder is a link while its volume is there", Needs: []Ability{Disks, Mounts, Links}, Test: func(h *Host) {
+			id, number := h.newVolume()
+			path := h.newMount(id, "mount")
+			h.must(h.link(path, h.at("link")))
+			for _, path := range []string{path, path + `\`, h.at("link")} {
+				h.wantLink(path, true)
 			}
-			h.must(h.Node.DetachDisk("data"))
-			h.wantLink(h.at("mount"), false)
+			h.must(h.World.DetachDisk(number))
+			h.wantLink(path, false)
 			h.wantLink(h.at("link"), false)
+		}},
+		{IDs: []string{"FS-39"}, Shows: "a volume without a file system is there, too", Needs: []Ability{Model}, Test: func(h *Host) {
+			h.must(h.makeMountFolder(extended(h.at("raw")), rawID))
+			h.wantLink(h.at("raw"), true)
 		}},
 		{IDs: []string{"FS-41"}, Shows: "a chain of links is as live as its end", Needs: []Ability{Links}, Test: func(h *Host) {
 			h.directories("end")

@@ -96,15 +96,15 @@ func pathCases() []Case {
 			h.wantThere("live", "dangling", "loop")
 			h.wantGone(`dangling\below`)
 		}},
-		{IDs: []string{"FS-20"}, Shows: "a mount folder exists, and so does its volume", Needs: []Ability{Model}, Test: func(h *Host) {
-			h.directories("mount")
-			h.must(h.mount(dataID, h.at("mount")))
+		{IDs: []string{"FS-20"}, Shows: "a mount folder exists, and so does its volume", Needs: []Ability{Disks, Mounts}, Test: func(h *Host) {
+			id, number := h.newVolume()
+			h.newMount(id, "mount")
 			h.files(`mount\inside`)
 			h.wantThere("mount", `mount\inside`)
-			if !h.exists(dataID) || !h.exists(dataID+"inside") || h.exists(dataID+"none") || h.exists(deadID) {
+			if !h.exists(id) || !h.exists(id+"inside") || h.exists(id+"none") || h.exists(deadID) {
 				h.Error("the volumes are mixed up")
 			}
-			h.must(h.Node.DetachDisk("data"))
+			h.must(h.World.DetachDisk(number))
 			h.wantThere("mount")
 		}},
 		{IDs: []string{"FS-21"}, Shows: "another failure is an error", Needs: []Ability{Model}, Test: func(h *Host) {
