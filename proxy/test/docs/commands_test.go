@@ -28,11 +28,11 @@ var elsewhere = map[string]struct{ file, text string }{
 	"test/wine/run.sh .wine test/lab/run.sh -v -run Groups": {"Makefile", "\ttest/wine/run.sh .wine test/lab/run.sh\n"},
 
 	// By hand, for they take long.
-	"make fuzz FUZZTIME=1m":                         {"Makefile", "\ttest/fuzz.sh $(FUZZTIME)\n"},
-	"make faults":                                   {"Makefile", "\nfaults:\n"},
-	"make bench":                                    {"Makefile", "\nbench:\n"},
-	"make mutants":                                  {"Makefile", "\nmutants:\n"},
-	"make mutants SEED=7 COUNT=20":                  {"Makefile", "$(if $(SEED),-seed $(SEED) -count $(COUNT))"},
+	"make fuzz FUZZTIME=1m":        {"Makefile", "\ttest/fuzz.sh $(FUZZTIME)\n"},
+	"make faults":                  {"Makefile", "\nfaults:\n"},
+	"make bench":                   {"Makefile", "\nbench:\n"},
+	"make mutants":                 {"Makefile", "\nmutants:\n"},
+	"make mutants SEED=7 COUNT=20": {"Makefile", "$(if $(SEED),-seed $(SEED) -count $(COUNT))"},
 	"test/wine/run.sh .wine test/mutants/native.sh": {"test/mutants/native.sh", "test/wine/run.sh"},
 
 	"go run ./examples/quickstart":                 {"examples/quickstart/main_test.go", "func Example() {\n\tmain()\n"},
