@@ -175,7 +175,7 @@ type garbled struct{ win.Mounts }
 
 func (m garbled) Paths(volume string) ([]string, error) {
 	paths, err := m.Mounts.Paths(volume)
-	return append([]string{`C:\mnt:b\`}, paths...), err
+	return append([]string{`C:\mnt\a:b\`}, paths...), err
 }
 
 // A file system that keeps no dirty mark is not dirty; what stops the question
