@@ -6,6 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
 // What is done with a share waits for what is being done with it, and for no
@@ -52,4 +55,29 @@ func TestOneShare_OneChange(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A mapping that is being made anew is not cleared away as stale, for another
+// share's sake.
+func TestOneShare_RenewedIsNotStale(t *testing.T) {
+	inSite(t, spec(), func(s *site) {
+		s.must(s.mapAs(otherShare, alice))
+		s.must(s.node.SetSMBPassword("files", alice.User, "new"))
+		s.must(s.node.DropSMBSessions("files"))
+		verify := make(chan struct{})
+		s.node.OnCall(func(c simhost.Call, do func() error) error {
+			if c.Method == "Logons.Logon" {
+				<-verify
+			}
+			return do()
+		})
+		renewed, mapped := make(chan error, 1), make(chan error, 1)
+		go func() { renewed <- s.mapAs(otherShare, simhost.SMBCredential{User: alice.User, Password: "new"}) }()
+		synctest.Wait()
+		go func() { mapped <- s.mapAs(dataShare, bob) }()
+		synctest.Wait()
+		close(verify)
+		s.must(<-renewed)
+		s.wantKind(<-mapped, errdefs.ErrCredentialConflict)
+	})
 }
