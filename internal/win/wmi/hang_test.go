@@ -296,6 +296,28 @@ func TestClient_StuckWorkersAreReplacedFourTimes(t *testing.T) {
 	}
 }
 
+// However many calls hang, each is named once, and always in the same order.
+func TestClient_WhatHangsIsNamedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		release := make(chan struct{})
+		f.play(holdAt("Query", release))
+		for i := range workers + spares {
+			class := []string{"MSFT_Volume", "MSFT_Disk", "MSFT_Partition"}[i%3]
+			if _, err := c.Query(t.Context(), storage, Select("ObjectId").From(class)); !errors.Is(err, errdefs.ErrUnavailable) {
+				t.Fatalf("query %d: %v", i, err)
+			}
+		}
+		_, err := c.Query(t.Context(), storage, disks)
+		const want = ": MSFT_Disk in ExecQuery, MSFT_Partition in ExecQuery, MSFT_Volume in ExecQuery"
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("got %v, want …%s", err, want)
+		}
+		close(release)
+		f.settle(c)
+	})
+}
+
 // Whoever waits in the queue learns that the last worker hangs.
 func TestClient_QueueIsToldWhenTheLastWorkerHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
