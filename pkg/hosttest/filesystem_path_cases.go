@@ -222,6 +222,8 @@ func upstreamPaths() []upstreamPath {
 		{"FS-10 less", prefix + `a<b`, "path contains invalid characters"},
 		{"FS-10 greater", prefix + `a>b`, "path contains invalid characters"},
 		{"FS-10 control", prefix + "a\nb", "path contains invalid characters"},
+		{"FS-10 last control", prefix + "a\x1fb", "path contains invalid characters"},
+		{"FS-10 blank", prefix + "a b", ""},
 		{"FS-10 NUL", prefix + "a\x00b", "path contains invalid characters"},
 		{"FS-11 trailing backslash", prefix, ""},
 		{"FS-11 doubled backslash", kubelet + `\\pods`, ""},
