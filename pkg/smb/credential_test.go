@@ -200,3 +200,28 @@ func TestWrongPassword_WhileWindowsFails(t *testing.T) {
 		})
 	}
 }
+
+// field-reports.md M06: a password that nobody has looked at, because the answer
+// to its mapping was lost, does not open the mapping that another has made since.
+func TestLostAnswer_ProvesNothing(t *testing.T) {
+	for _, method := range []string{"Session.Start", "Call.Result"} {
+		t.Run(method, func(t *testing.T) {
+			inSite(t, spec(), func(s *site) {
+				s.node.OnCall(func(c simhost.Call, do func() error) error {
+					if c.Method == method && strings.HasPrefix(c.Subject, "MSFT_SmbGlobalMapping.Create") {
+						return win.RPC_S_SERVER_UNAVAILABLE
+					}
+					return do()
+				})
+				if err := s.mapAs(dataShare, wrong); err == nil {
+					t.Error("no error")
+				}
+				s.node.OnCall(nil)
+				s.must(s.node.AddSMBMapping(simhost.SMBMapping{RemotePath: dataShare, Credential: bob, Privacy: true}))
+				s.wantKind(s.mapAs(dataShare, wrong), errdefs.ErrPermissionDenied)
+				s.must(s.mapAs(dataShare, bob))
+				s.wantMapped(dataShare, bob)
+			})
+		})
+	}
+}

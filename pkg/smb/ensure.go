@@ -188,13 +188,17 @@ func (s *SMB) mapLocked(ctx context.Context, w wish) error {
 	return s.replace(ctx, m, w, known, broken)
 }
 
-// create makes a mapping. It is remembered before, and stays so where nobody can
-// say whether it was made.
+// create makes a mapping. Where nobody can say whether it was made, its
+// credential has not been looked at: another may make the mapping meanwhile.
 func (s *SMB) create(ctx context.Context, w wish) error {
-	s.host.Remember(w.share, w.credential, true)
 	err := s.host.Map(ctx, w.share, w.credential, w.options)
-	if hostapi.Answered(err) {
+	switch {
+	case err == nil:
+		s.host.Remember(w.share, w.credential, true)
+	case hostapi.Answered(err):
 		s.host.Forget(w.share)
+	default:
+		s.host.Suspect(w.share, w.credential)
 	}
 	if errdefs.KindOf(err) == errdefs.Unsupported && !w.options.WithoutPrivacy {
 		return fmt.Errorf("does the server have SMB encryption? WithoutPrivacy maps it without: %w", err)

@@ -87,6 +87,9 @@ type HostAPI interface {
 	// Remember notes that a credential is good for a mapping; where the mapping
 	// is new, all others are forgotten.
 	Remember(share winpath.Share, c Credential, isNew bool)
+	// Suspect notes that a mapping may have been made with a credential of which
+	// nobody has said that it is good: the user alone is known, and no other.
+	Suspect(share winpath.Share, c Credential)
 	// Forget forgets all of a mapping.
 	Forget(share winpath.Share)
 	// Tag is a short name of a credential, good for this process alone, that

@@ -106,6 +106,13 @@ func (m *memory) Remember(share winpath.Share, c Credential, isNew bool) {
 	m.known[share] = append(known, asked)
 }
 
+func (m *memory) Suspect(share winpath.Share, c Credential) {
+	user := m.of(c).user
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.known[share] = []hashes{{user: user}}
+}
+
 func (m *memory) Forget(share winpath.Share) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
