@@ -3,12 +3,14 @@
 package smb_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
 )
 
 // What is done with a share waits for what is being done with it, and for no
@@ -80,4 +82,29 @@ func TestOneShare_RenewedIsNotStale(t *testing.T) {
 		s.must(<-renewed)
 		s.wantKind(<-mapped, errdefs.ErrCredentialConflict)
 	})
+}
+
+// Who does not want to wait any longer has changed nothing.
+func TestOneShare_CallerLeaves(t *testing.T) {
+	for name, ask := range map[string]func(context.Context, *site) error{
+		"map": func(ctx context.Context, s *site) error { return s.ask(ctx, request(dataShare, bob)) },
+		"unmap": func(ctx context.Context, s *site) error {
+			_, err := s.smb.RemoveSMBGlobalMapping(ctx, &smb.RemoveSMBGlobalMappingRequest{RemotePath: dataShare})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inSite(t, spec(), func(s *site) {
+				s.node.Latency("MSFT_SmbGlobalMapping.Create", time.Minute)
+				mapped := make(chan error, 1)
+				go func() { mapped <- s.mapAs(dataShare, alice) }()
+				synctest.Wait()
+				ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+				defer cancel()
+				s.wantKind(ask(ctx, s), context.DeadlineExceeded)
+				s.must(<-mapped)
+				s.wantMapped(dataShare, alice)
+			})
+		})
+	}
 }

@@ -151,12 +151,9 @@ func returned(out Row) error {
 	if code == 0 {
 		return nil
 	}
-	status, err := out.Row("ExtendedStatus")
-	if err != nil {
-		return win.ReturnValue(code)
-	}
-	message, err := status.String("Message")
-	if err != nil || message == "" {
+	status, _ := out.Row("ExtendedStatus") // which may be missing, as may its message
+	message, _ := status.String("Message")
+	if message == "" {
 		return win.ReturnValue(code)
 	}
 	return fmt.Errorf("%w: %s", win.ReturnValue(code), message)
