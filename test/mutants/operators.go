@@ -239,6 +239,8 @@ func (c *cursor) otherLiteral(e *ast.BasicLit) string {
 		return "100 * " + e.Value // far enough for who waits for it
 	case e.Kind == token.INT && !c.isCapacity(e):
 		return "(" + e.Value + " + 1)"
+	case e.Kind == token.STRING && c.isSet():
+		return e.Value + "[1:]"
 	case e.Kind == token.STRING && c.isCompared(e):
 		return e.Value + ` + "x"`
 	}
@@ -258,7 +260,13 @@ func (c *cursor) isCapacity(e ast.Expr) bool {
 		return false
 	}
 	_, isChannel := c.typeOf(call).Underlying().(*types.Chan)
-	return isChannel || slices.Index(call.Args, ast.Expr(e)) == 2
+	return isChannel || len(call.Args) == 3 && call.Args[2] == e
+}
+
+// isSet: characters to look for.
+func (c *cursor) isSet() bool {
+	call, ok := c.parent(1).(*ast.CallExpr)
+	return ok && slices.Contains([]string{"strings.ContainsAny", "strings.IndexAny", "strings.LastIndexAny", "strings.Trim", "strings.TrimLeft", "strings.TrimRight"}, c.text(call.Fun))
 }
 
 func (c *cursor) isCompared(e ast.Expr) bool {
