@@ -305,6 +305,45 @@ func TestStartService_Cancelled(t *testing.T) {
 	})
 }
 
+// While a service starts, a look that hangs until the caller's time is over says
+// how far it was; one that Windows refuses says that alone.
+func TestStartService_LooksFail(t *testing.T) {
+	for name, tt := range map[string]struct {
+		look func(release <-chan struct{}) error
+		kind errdefs.Kind
+		code win.Errno
+		says bool
+	}{
+		"hangs":   {func(release <-chan struct{}) error { <-release; return nil }, errdefs.DeadlineExceeded, 0, true},
+		"refused": {func(<-chan struct{}) error { return win.ERROR_ACCESS_DENIED }, errdefs.PermissionDenied, win.ERROR_ACCESS_DENIED, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onSite(t, services(simhost.ServiceSpec{Name: "X", Starting: simhost.TransitionSpec{Takes: seconds(100)}}), func(s *site) {
+				release := make(chan struct{})
+				started, looks := false, 0
+				s.hook = func(c simhost.Call, do func() error) error {
+					started = started || c.Method == "Service.Start"
+					if c.Method != "Service.Status" || !started {
+						return do()
+					}
+					if looks++; looks > 1 { // the first finds it starting
+						if err := tt.look(release); err != nil {
+							return err
+						}
+					}
+					return do()
+				}
+				err := s.start("X")
+				s.wantKind(err, tt.kind, tt.code)
+				if says := strings.Contains(err.Error(), "may still happen"); says != tt.says {
+					s.Errorf("got %v", err)
+				}
+				close(release)
+			})
+		})
+	}
+}
+
 // 64 callers start a service once, and each returns when it runs.
 func TestStartService_Concurrently(t *testing.T) {
 	onSite(t, services(simhost.ServiceSpec{Name: "X", Starting: simhost.TransitionSpec{Takes: seconds(10)}}), func(s *site) {
