@@ -13,6 +13,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,13 +40,13 @@ func newRunner(ctx context.Context) (*runner, error) {
 	}
 	for _, line := range lines {
 		fields := strings.Fields(line)
-		path, isTest := strings.CutSuffix(fields[0], ".test")
+		name, isTest := strings.CutSuffix(fields[0], ".test")
 		if !isTest {
 			continue
 		}
-		r.deps[path] = map[string]bool{}
+		r.deps[name] = map[string]bool{}
 		for _, dep := range fields[1:] {
-			r.deps[path][dep] = true // "[path.test]" may follow: the package as its test sees it
+			r.deps[name][dep] = true // "[name.test]" may follow: the package as its test sees it
 		}
 	}
 	if r.dir, err = os.MkdirTemp("", "mutants"); err != nil {
@@ -103,22 +104,21 @@ func (r *runner) catch(ctx context.Context, m mutant) (by string, err error) {
 
 const module = "github.com/kubernetes-csi/csi-proxy/"
 
-// order is what to test: the mutant's own package first, or the one above it
-// where it has no tests, and then all that import it, the quickest first.
+// order is what to test: the mutant's own package and the one above it, whose
+// hostapi it may be, and then all others that import it, the quickest first.
 func (r *runner) order(m mutant) [2][]string {
-	near := m.pkg.path
-	if r.deps[near] == nil {
-		near = near[:strings.LastIndexByte(near, '/')]
-	}
+	above := path.Dir(m.pkg.path)
 	var order [2][]string
-	for path, deps := range r.deps {
+	for name, deps := range r.deps {
 		switch {
-		case path == near:
-			order[0] = append(order[0], path)
-		case deps[m.pkg.path]:
-			order[1] = append(order[1], path)
+		case name != m.pkg.path && !deps[m.pkg.path]:
+		case name == m.pkg.path, name == above:
+			order[0] = append(order[0], name)
+		default:
+			order[1] = append(order[1], name)
 		}
 	}
+	slices.Sort(order[0])
 	slices.SortFunc(order[1], func(a, b string) int {
 		return cmp.Or(cmp.Compare(r.takes[a], r.takes[b]), cmp.Compare(a, b))
 	})
@@ -128,8 +128,8 @@ func (r *runner) order(m mutant) [2][]string {
 // flags: what takes far longer than without the mutant hangs, and is caught.
 func (r *runner) flags(m mutant, overlay string, packages []string, near bool) []string {
 	slowest := time.Duration(0)
-	for _, path := range packages {
-		slowest = max(slowest, r.takes[path])
+	for _, name := range packages {
+		slowest = max(slowest, r.takes[name])
 	}
 	limit := time.Minute + 4*slowest
 	flags := []string{"-failfast", "-overlay=" + overlay}
