@@ -125,7 +125,8 @@ func (r *runner) order(m mutant) [2][]string {
 	return order
 }
 
-// flags: what takes far longer than without the mutant hangs, and is caught.
+// flags: what takes far longer than without the mutant hangs, and is caught; so
+// is what takes all memory. The race detector has more than the limit mapped.
 func (r *runner) flags(m mutant, overlay string, packages []string, near bool) []string {
 	slowest := time.Duration(0)
 	for _, name := range packages {
@@ -136,6 +137,8 @@ func (r *runner) flags(m mutant, overlay string, packages []string, near bool) [
 	if m.race && near {
 		limit *= 5
 		flags = append(flags, "-race")
+	} else {
+		flags = append(flags, fmt.Sprintf("-exec=prlimit --data=%d", 4<<30))
 	}
 	return append(flags, "-timeout="+limit.String())
 }
