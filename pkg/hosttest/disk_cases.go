@@ -28,7 +28,7 @@ func diskCases() []Case {
 
 func diskListCases() []Case {
 	return []Case{
-		{IDs: []string{"DISK-3"}, Shows: "an unknown disk is not found, by any method", Needs: []Ability{InProcess}, Test: func(h *Host) {
+		{IDs: []string{"DISK-3"}, Shows: "an unknown disk is not found, by any method", Needs: []Ability{Disks}, Test: func(h *Host) {
 			const number = 4096
 			_, stats := h.Disk.GetDiskStats(h.Context(), &disk.GetDiskStatsRequest{DiskNumber: number})
 			_, state := h.Disk.GetDiskState(h.Context(), &disk.GetDiskStateRequest{DiskNumber: number})

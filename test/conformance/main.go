@@ -12,6 +12,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ type results map[string]string
 // goTest runs tests of a package.
 func goTest(pkg, pattern string) (results, error) {
 	var out bytes.Buffer
-	cmd := exec.Command("go", "test", "-json", "-run", pattern, pkg)
+	cmd := exec.CommandContext(context.Background(), "go", "test", "-json", "-run", pattern, pkg)
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("go test -run '%s' %s: %w\n%s", pattern, pkg, err, out.Bytes())
