@@ -9,4 +9,4 @@ if ! go test -count=1 -vet=off -json "${@:2}" >"$1"; then
     exit 1
 fi
 tail -n 1 "$1" | grep -q '"Action":"pass"'
-echo "ok  	conformance: $(grep -c '"Action":"pass"' "$1") cases"
+echo "ok  	conformance: $(grep -c '"Action":"pass"' "$1") passed"
