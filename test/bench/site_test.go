@@ -11,18 +11,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/intercept"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/wmi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
-	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/hosttest"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
-	smbapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/smb/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/system"
-	systemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/system/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
 )
 
 // site is a host, the groups on it, and what operations work on.
@@ -50,19 +45,10 @@ func newSite(tb testing.TB, host *win.Host, calls *intercept.Counter) *site {
 	tb.Helper()
 	tb.Cleanup(wmi.On(host).Close)
 	s := &site{TB: tb, calls: calls}
-	var err error
-	s.disk, err = disk.New(diskapi.On(host))
+	g, err := hosttest.GroupsOn(host)
 	s.must(err)
-	s.volume, err = volume.New(volumeapi.On(host))
-	s.must(err)
-	s.files, err = filesystem.New(filesystemapi.On(host))
-	s.must(err)
-	s.smb, err = smb.New(smbapi.On(host), s.files)
-	s.must(err)
-	s.iscsi, err = iscsi.New(iscsiapi.On(host))
-	s.must(err)
-	s.system, err = system.New(systemapi.On(host))
-	s.must(err)
+	s.disk, s.volume, s.files = g.Disk.(*disk.Disk), g.Volume.(*volume.Volume), g.Filesystem.(*filesystem.Filesystem)
+	s.smb, s.iscsi, s.system = g.SMB.(*smb.SMB), g.ISCSI.(*iscsi.ISCSI), g.System.(*system.System)
 	return s
 }
 

@@ -18,16 +18,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/intercept"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/wmi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
-	diskapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/hosttest"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi"
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/iscsi/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
-	smbapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/smb/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/volume"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/v2/pkg/volume/hostapi"
 )
 
 // session is the groups on a node, with what they said and the boundary calls
@@ -82,22 +78,12 @@ func newSession(t *testing.T, node *simhost.Node, host *win.Host) *session {
 	t.Helper()
 	s := &session{node: node}
 	s.host = s.calls.host(t, host)
-	var err error
-	if s.disk, err = disk.New(diskapi.On(s.host)); err != nil {
+	g, err := hosttest.GroupsOn(s.host)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if s.volume, err = volume.New(volumeapi.On(s.host)); err != nil {
-		t.Fatal(err)
-	}
-	if s.filesystem, err = filesystem.New(filesystemapi.On(s.host)); err != nil {
-		t.Fatal(err)
-	}
-	if s.smb, err = smb.New(smbapi.On(s.host), s.filesystem); err != nil {
-		t.Fatal(err)
-	}
-	if s.iscsi, err = iscsi.New(iscsiapi.On(s.host)); err != nil {
-		t.Fatal(err)
-	}
+	s.disk, s.volume, s.filesystem = g.Disk.(*disk.Disk), g.Volume.(*volume.Volume), g.Filesystem.(*filesystem.Filesystem)
+	s.smb, s.iscsi = g.SMB.(*smb.SMB), g.ISCSI.(*iscsi.ISCSI)
 	return s
 }
 
