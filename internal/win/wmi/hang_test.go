@@ -35,6 +35,24 @@ func TestCall_RunsToItsEndWhateverTheContextDoes(t *testing.T) {
 	})
 }
 
+// The caller's time ends while the method is being started. No timer of the
+// worker's has run by then, so it is the lock alone that orders its begin before
+// the caller's attempt to withdraw.
+func TestCall_IsNotWithdrawnWhileItStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		release := make(chan struct{})
+		f.play(holdAt("Start", release))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		time.AfterFunc(2*time.Second, func() { close(release) })
+		if _, err := c.Call(ctx, storage, format); err != nil {
+			t.Errorf("a method that was started is given up: %v", err)
+		}
+		f.settle(c)
+	})
+}
+
 func TestCall_ReadsGetThroughBesideMethods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
