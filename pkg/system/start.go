@@ -20,7 +20,7 @@ func (s *System) start(ctx context.Context, name string) error {
 	defer unlock()
 
 	var refusal error // for a while only
-	for requested := false; ; {
+	for {
 		status, err := s.settled(ctx, name, toRun)
 		switch {
 		case err != nil:
@@ -28,21 +28,37 @@ func (s *System) start(ctx context.Context, name string) error {
 		case status.State == hostapi.Running:
 			return nil
 		case status.State == hostapi.Paused:
-			return fmt.Errorf("%w: the service is paused", errdefs.ErrFailedPrecondition)
-		case requested:
-			return ended(status)
+			return errPaused
 		}
 		err = s.host.StartService(ctx, name)
-		requested = err == nil
-		if errors.Is(err, hostapi.DatabaseLocked) || errors.Is(err, hostapi.AlreadyRunning) { // its state has just changed
-			refusal = err
-			err = pause(ctx, firstLook)
+		switch {
+		case err == nil:
+			return s.awaitStarted(ctx, name)
+		case !errors.Is(err, hostapi.DatabaseLocked) && !errors.Is(err, hostapi.AlreadyRunning):
+			return because(ctx, unseen(ctx, toRun, err), refusal)
 		}
-		if err != nil {
+		refusal = err // its state has just changed
+		if err := pause(ctx, firstLook); err != nil {
 			return because(ctx, err, refusal)
 		}
 	}
 }
+
+// awaitStarted waits for a service whose start was accepted.
+func (s *System) awaitStarted(ctx context.Context, name string) error {
+	status, err := s.requested(ctx, name, toRun, isSettled)
+	switch {
+	case err != nil:
+		return err
+	case status.State == hostapi.Running:
+		return nil
+	case status.State == hostapi.Paused:
+		return errPaused
+	}
+	return ended(status)
+}
+
+var errPaused = fmt.Errorf("%w: the service is paused", errdefs.ErrFailedPrecondition)
 
 // ended says that a service was started and has ended.
 func ended(status hostapi.ServiceStatus) error {

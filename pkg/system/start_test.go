@@ -344,6 +344,41 @@ func TestStartService_LooksFail(t *testing.T) {
 	}
 }
 
+// A caller whose time ends in the request itself, or in the first look at what
+// came of it, learns that it may still happen.
+func TestRequest_Unseen(t *testing.T) {
+	for name, tt := range map[string]struct {
+		state string
+		call  func(*site) error
+	}{
+		"start": {"stopped", func(s *site) error { return s.start("X") }},
+		"stop":  {"running", func(s *site) error { return s.stop("X", false) }},
+	} {
+		for _, hangs := range []string{"request", "first look"} {
+			t.Run(name+", "+hangs, func(t *testing.T) {
+				onSite(t, services(simhost.ServiceSpec{Name: "X", State: tt.state}), func(s *site) {
+					release := make(chan struct{})
+					requested := false
+					s.hook = func(c simhost.Call, do func() error) error {
+						isRequest := c.Method == "Service.Start" || c.Method == "Service.Control"
+						if isRequest && hangs == "request" || requested {
+							<-release
+						}
+						requested = requested || isRequest
+						return do()
+					}
+					err := tt.call(s)
+					s.wantKind(err, errdefs.DeadlineExceeded, 0)
+					if !strings.Contains(err.Error(), "may still happen") {
+						s.Errorf("got %v", err)
+					}
+					close(release)
+				})
+			})
+		}
+	}
+}
+
 // 64 callers start a service once, and each returns when it runs.
 func TestStartService_Concurrently(t *testing.T) {
 	onSite(t, services(simhost.ServiceSpec{Name: "X", Starting: simhost.TransitionSpec{Takes: seconds(10)}}), func(s *site) {

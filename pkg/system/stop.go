@@ -159,25 +159,16 @@ func (s *System) stop(ctx context.Context, name string) error {
 			return errDriver
 		}
 		err = s.host.StopService(ctx, name)
-		if err == nil {
-			return s.awaitStopped(ctx, name)
+		switch {
+		case err == nil:
+			_, err := s.requested(ctx, name, toStop, isStopped)
+			return err
+		case !errors.Is(err, hostapi.CannotAcceptControl) && !errors.Is(err, hostapi.NotActive):
+			return because(ctx, unseen(ctx, toStop, err), refusal)
 		}
-		if errors.Is(err, hostapi.CannotAcceptControl) || errors.Is(err, hostapi.NotActive) { // its state has just changed
-			refusal = err
-			err = pause(ctx, firstLook)
-		}
-		if err != nil {
+		refusal = err // its state has just changed
+		if err := pause(ctx, firstLook); err != nil {
 			return because(ctx, err, refusal)
 		}
 	}
-}
-
-// awaitStopped waits for a service that has accepted to stop.
-func (s *System) awaitStopped(ctx context.Context, name string) error {
-	status, err := s.status(ctx, name)
-	if err != nil {
-		return err
-	}
-	_, err = s.await(ctx, name, toStop, status, func(state hostapi.State) bool { return state == hostapi.Stopped })
-	return err
 }

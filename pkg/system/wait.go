@@ -49,10 +49,24 @@ func (s *System) settled(ctx context.Context, name, goal string) (hostapi.Servic
 	if err != nil {
 		return status, err
 	}
-	return s.await(ctx, name, goal, status, func(state hostapi.State) bool {
-		return state == hostapi.Stopped || state == hostapi.Running || state == hostapi.Paused
-	})
+	return s.await(ctx, name, goal, status, isSettled)
 }
+
+// requested is the status of a service when it has reached what Windows has
+// accepted to do.
+func (s *System) requested(ctx context.Context, name, goal string, reached func(hostapi.State) bool) (hostapi.ServiceStatus, error) {
+	status, err := s.status(ctx, name)
+	if err != nil {
+		return status, unseen(ctx, goal, err)
+	}
+	return s.await(ctx, name, goal, status, reached)
+}
+
+func isSettled(state hostapi.State) bool {
+	return state == hostapi.Stopped || state == hostapi.Running || state == hostapi.Paused
+}
+
+func isStopped(state hostapi.State) bool { return state == hostapi.Stopped }
 
 // await looks at a service until it is in a state that is reached. It gives up
 // when ctx ends, or when neither the state nor the check point moves.
@@ -80,6 +94,15 @@ func (s *System) await(ctx context.Context, name, goal string, status hostapi.Se
 
 func betweenLooks(hint time.Duration) time.Duration {
 	return min(max(hint/looksInHint, shortest), longest)
+}
+
+// unseen says of a request that the caller's time was over before anybody saw
+// what became of it.
+func unseen(ctx context.Context, goal string, err error) error {
+	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return fmt.Errorf("the service was asked %s, which may still happen: %w", goal, err)
 }
 
 // waitEnded says that the caller's time is over, and how far the service was.
