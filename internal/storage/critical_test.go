@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -229,6 +230,25 @@ func TestCheckNotCritical_IsReadOncePerMinute(t *testing.T) {
 			if got := w.reads.Load(); got != c.want {
 				t.Errorf("read %d times, want %d", got, c.want)
 			}
+		}
+	})
+}
+
+// The set is another caller's work. Nothing but its lock comes between the two
+// here: time passes without either waiting for the other.
+func TestCheckNotCritical_SharesWhatAnotherRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, devices := usual()
+		s := storageOf(w, devices)
+		var callers sync.WaitGroup
+		callers.Go(func() {
+			time.Sleep(30 * time.Second)
+			wantCritical(t, s, 0)
+		})
+		wantCritical(t, s, 0)
+		callers.Wait()
+		if got := w.reads.Load(); got != 1 {
+			t.Errorf("read %d times, want 1", got)
 		}
 	})
 }
