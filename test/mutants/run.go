@@ -87,19 +87,30 @@ func (r *runner) catch(ctx context.Context, m mutant) (by string, err error) {
 		return "", err
 	}
 	for i, packages := range r.order(m) {
-		if len(packages) == 0 {
-			continue
-		}
-		err := gotest(ctx, packages, r.flags(m, overlay, packages, i == 0), func(e event) {
-			if e.Action == "fail" && by == "" {
-				by = strings.TrimSpace(strings.TrimPrefix(e.Package, module) + " " + e.Test)
-			}
-		})
-		if by != "" || err != nil {
+		if by, err := r.failing(ctx, packages, r.flags(m, overlay, packages, i == 0)); by != "" || err != nil {
 			return by, err
 		}
 	}
 	return "", nil
+}
+
+// failing names the first test that fails; those after it do not run.
+func (r *runner) failing(ctx context.Context, packages, flags []string) (by string, err error) {
+	if len(packages) == 0 {
+		return "", nil
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	err = gotest(ctx, packages, flags, func(e event) {
+		if e.Action == "fail" && by == "" {
+			by = strings.TrimSpace(strings.TrimPrefix(e.Package, module) + " " + e.Test)
+			stop()
+		}
+	})
+	if by != "" {
+		return by, nil // err is of those that did not run
+	}
+	return "", err
 }
 
 const module = "github.com/kubernetes-csi/csi-proxy/"
