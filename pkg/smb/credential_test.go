@@ -3,9 +3,12 @@
 package smb_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
@@ -224,4 +227,23 @@ func TestLostAnswer_ProvesNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// field-reports.md M06: nor does a request that was refused before its mapping was
+// begun, because another of the server hangs: where nobody can tell, its user is
+// not the same.
+func TestRefusedByHang_ProvesNothing(t *testing.T) {
+	inSite(t, spec(), func(s *site) {
+		release, err := s.node.HangSMBServer("files")
+		s.must(err)
+		ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+		defer cancel()
+		s.wantKind(s.ask(ctx, request(otherShare, bob)), context.DeadlineExceeded)
+		s.wantKind(s.mapAs(dataShare, stranger), errdefs.ErrResourceExhausted)
+		release()
+		synctest.Wait()
+		s.must(s.node.AddSMBMapping(simhost.SMBMapping{RemotePath: dataShare, Credential: bob, Privacy: true}))
+		unverifiable()["the session is refused"](s)
+		s.wantKind(s.mapAs(dataShare, stranger), errdefs.ErrCredentialConflict)
+	})
 }

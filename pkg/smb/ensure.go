@@ -195,7 +195,7 @@ func (s *SMB) create(ctx context.Context, w wish) error {
 	switch {
 	case err == nil:
 		s.host.Remember(w.share, w.credential, true)
-	case hostapi.Answered(err):
+	case hostapi.NotMade(err):
 		s.host.Forget(w.share)
 	default:
 		s.host.Suspect(w.share, w.credential)

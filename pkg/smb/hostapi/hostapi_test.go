@@ -132,7 +132,7 @@ func TestWindowsCode(t *testing.T) {
 	}
 	err := windowsCode(failed(win.Row{"error_Code": int32(1326), "error_Type": "Windows System Error"}))
 	if !errors.Is(err, win.ERROR_LOGON_FAILURE) || !errors.Is(err, win.WBEM_E_FAILED) || errdefs.KindOf(err) != errdefs.PermissionDenied ||
-		!errors.Is(err, errdefs.ErrPermissionDenied) || !Answered(err) {
+		!errors.Is(err, errdefs.ErrPermissionDenied) || !NotMade(err) {
 		t.Errorf("got %v", err)
 	}
 	for name, info := range map[string]win.Row{
@@ -144,7 +144,7 @@ func TestWindowsCode(t *testing.T) {
 		"type as a row": {"error_Code": int32(5), "error_Type": win.Row{}},
 	} {
 		before := failed(info)
-		if after := windowsCode(before); !errors.Is(after, before) || Answered(after) {
+		if after := windowsCode(before); !errors.Is(after, before) || NotMade(after) {
 			t.Errorf("%s: %v", name, after)
 		}
 	}

@@ -122,15 +122,19 @@ func Conflicts(err error) bool {
 	return errors.Is(err, win.ERROR_SESSION_CREDENTIAL_CONFLICT) || errors.Is(err, win.ERROR_ALREADY_ASSIGNED)
 }
 
-// Answered reports whether an error is what Windows itself answered to a
-// change, so that the change was not made: a code of Windows, or one of WMI that
-// does not say that WMI failed on the way.
-func Answered(err error) bool {
-	if errors.As(err, new(win.Errno)) {
-		return true
-	}
+// NotMade reports whether the error of a change says that it was not made: Windows
+// itself answered so, with a code of its own or one of WMI that does not say that
+// WMI failed on the way, or the change was not begun, because too much hangs or
+// nobody waits for it any more.
+func NotMade(err error) bool {
 	kind := errdefs.KindOf(err)
-	return errors.As(err, new(win.HRESULT)) && kind != errdefs.Unavailable && kind != errdefs.Internal
+	switch {
+	case errors.As(err, new(win.Errno)):
+		return true
+	case errors.As(err, new(win.HRESULT)):
+		return kind != errdefs.Unavailable && kind != errdefs.Internal
+	}
+	return kind == errdefs.ResourceExhausted || kind == errdefs.Canceled || kind == errdefs.DeadlineExceeded
 }
 
 // Silent reports whether an error says that a file server cannot be reached or
