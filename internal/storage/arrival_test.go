@@ -5,6 +5,8 @@ package storage
 import (
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
@@ -97,4 +99,27 @@ func TestDiskArrivals_AtOnce(t *testing.T) {
 	if n := len(s.arrivals.waiting); n != 0 || len(host.arrived) != 1 {
 		t.Errorf("%d still wait, %d registrations", n, len(host.arrived))
 	}
+}
+
+// One caller asks Windows, another profits later. Nothing but the lock comes
+// between the two here: time passes without either waiting for the other.
+func TestWatchDisks_OnceForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &fakeArrivals{}
+		s := On(&win.Host{Arrivals: host})
+		var callers sync.WaitGroup
+		callers.Go(func() {
+			time.Sleep(time.Second)
+			if !s.watchDisks(t.Context()) {
+				t.Error("the second caller is told that Windows gives no notice")
+			}
+		})
+		if !s.watchDisks(t.Context()) {
+			t.Error("the first caller is told that Windows gives no notice")
+		}
+		callers.Wait()
+		if n := len(host.arrived); n != 1 {
+			t.Errorf("%d registrations, want 1", n)
+		}
+	})
 }
