@@ -53,6 +53,29 @@ func TestCall_IsNotWithdrawnWhileItStarts(t *testing.T) {
 	})
 }
 
+// Who lists the methods under way has nothing to do with those that run them:
+// the lock alone orders the two, as above.
+func TestUnfinished_WhileAMethodStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		release := make(chan struct{})
+		f.play(holdAt("Start", release))
+		var callers sync.WaitGroup
+		callers.Go(func() {
+			time.Sleep(time.Second)
+			if n := len(c.Unfinished()); n != 1 {
+				t.Errorf("%d methods unfinished, want 1", n)
+			}
+			close(release)
+		})
+		if _, err := c.Call(t.Context(), storage, format); err != nil {
+			t.Error(err)
+		}
+		callers.Wait()
+		f.settle(c)
+	})
+}
+
 func TestCall_ReadsGetThroughBesideMethods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
