@@ -35,43 +35,28 @@ func TestCall_RunsToItsEndWhateverTheContextDoes(t *testing.T) {
 	})
 }
 
-// The caller's time ends while the method is being started. No timer of the
-// worker's has run by then, so it is the lock alone that orders its begin before
-// the caller's attempt to withdraw.
+// A method is being started when its caller's time ends, and when somebody lists
+// what is under way. No timer of the worker's has run by then, so it is the lock
+// alone that orders its begin before both.
 func TestCall_IsNotWithdrawnWhileItStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
 		release := make(chan struct{})
 		f.play(holdAt("Start", release))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		time.AfterFunc(2*time.Second, func() { close(release) })
-		if _, err := c.Call(ctx, storage, format); err != nil {
-			t.Errorf("a method that was started is given up: %v", err)
-		}
-		f.settle(c)
-	})
-}
-
-// Who lists the methods under way has nothing to do with those that run them:
-// the lock alone orders the two, as above.
-func TestUnfinished_WhileAMethodStarts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, c := newFake(t)
-		release := make(chan struct{})
-		f.play(holdAt("Start", release))
-		var callers sync.WaitGroup
-		callers.Go(func() {
-			time.Sleep(time.Second)
+		var others sync.WaitGroup
+		others.Go(func() {
+			time.Sleep(2 * time.Second)
 			if n := len(c.Unfinished()); n != 1 {
 				t.Errorf("%d methods unfinished, want 1", n)
 			}
 			close(release)
 		})
-		if _, err := c.Call(t.Context(), storage, format); err != nil {
-			t.Error(err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := c.Call(ctx, storage, format); err != nil {
+			t.Errorf("a method that was started is given up: %v", err)
 		}
-		callers.Wait()
+		others.Wait()
 		f.settle(c)
 	})
 }
