@@ -3,9 +3,11 @@
 package flow_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"pgregory.net/rapid"
 
@@ -19,21 +21,29 @@ import (
 )
 
 // smbModel says what random calls of a driver of shares must come to, with
-// tenants who change their passwords, a server that comes and goes, another
-// program that maps, processes that end, and calls that fail.
+// tenants who change their passwords, a server that comes and goes or falls
+// silent, another program that maps, processes that end, and calls that fail.
 type smbModel struct {
 	hosttest.Driver
 	node      *simhost.Node
 	passwords map[string]string                         // as the server has them
 	former    []simhost.SMBCredential                   // were right once
 	admitted  map[string]map[simhost.SMBCredential]bool // by share: whom this process may know
+	suspects  map[string]string                         // by share: who may have mapped it, with what password nobody knows
 	paths     map[string]string                         // what is staged, by path: its share
 	unsure    map[string]bool                           // paths whose last call has failed
 	foreign   map[string]bool                           // shares that another program has mapped
 	down      bool
+	silence   *silence // while the server does not answer, else nil
 }
 
-const smbServer = "files"
+const (
+	smbServer = "files"
+
+	// Of a server that nothing happens to.
+	calmShare    = `\\calm\share`
+	calmPassword = "calm"
+)
 
 var (
 	modelShares = []string{`\\files\one`, `\\files\two`}
@@ -44,15 +54,18 @@ var (
 func newSMBModel(t *rapid.T) *smbModel {
 	m := &smbModel{
 		passwords: map[string]string{}, paths: map[string]string{}, unsure: map[string]bool{},
-		foreign: map[string]bool{}, admitted: map[string]map[simhost.SMBCredential]bool{},
+		foreign: map[string]bool{}, suspects: map[string]string{}, admitted: map[string]map[simhost.SMBCredential]bool{},
 	}
 	server := simhost.SMBServerSpec{Name: smbServer, Shares: []simhost.SMBShareSpec{{Name: "one"}, {Name: "two"}}}
 	for _, user := range modelUsers {
 		m.passwords[user] = "first of " + user
 		server.Users = append(server.Users, simhost.SMBUserSpec{Name: user, Password: m.passwords[user]})
 	}
+	calm := simhost.SMBServerSpec{
+		Name: "calm", Shares: []simhost.SMBShareSpec{{Name: "share"}}, Users: []simhost.SMBUserSpec{{Name: modelUsers[0], Password: calmPassword}},
+	}
 	node, err := simhost.New(simhost.NodeSpec{
-		Version: simhost.SpecVersion, Name: "smb model", Directories: []string{`C:\mnt`}, SMB: []simhost.SMBServerSpec{server},
+		Version: simhost.SpecVersion, Name: "smb model", Directories: []string{`C:\mnt`}, SMB: []simhost.SMBServerSpec{server, calm},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -75,12 +88,28 @@ func (m *smbModel) begin(t *rapid.T) {
 	}
 	m.Groups = groups
 	clear(m.admitted)
+	clear(m.suspects)
+	if m.silence != nil {
+		m.silence.endProcess()
+	}
 }
 
 func (m *smbModel) reboot(t *rapid.T) {
 	m.node.Reboot()
 	m.begin(t)
 	clear(m.foreign)
+	if m.silence != nil {
+		m.silence.orphans = nil
+		synctest.Wait()
+	}
+}
+
+// end ends what hangs, and the process.
+func (m *smbModel) end() {
+	if m.silence != nil {
+		m.silence.end()
+	}
+	wmi.On(m.node.Host()).Close()
 }
 
 // drawTenant draws a right credential, one that was right, or one that never was.
@@ -123,23 +152,44 @@ func (m *smbModel) stage(t *rapid.T) {
 	if staged := m.paths[path]; staged != "" {
 		share = staged // a volume has one share
 	}
-	tenant, f := m.drawTenant(t), drawFault(t)
-	before, beside := m.mapping(t, share), m.mapping(t, otherShare(share))
+	tenant := m.drawTenant(t)
+	call := func(ctx context.Context) error { return m.newMapping(ctx, path, share, tenant) }
+	switch {
+	case m.silence != nil:
+		m.stageInSilence(t, path, share, tenant)
+	case rapid.IntRange(0, 7).Draw(t, "falls silent") == 0:
+		at := rapid.IntRange(1, 8).Draw(t, "silent at")
+		m.stageWith(t, path, share, tenant, m.mapping(t, share), func() (bool, error) { return m.silencing(t, at, call) })
+	default:
+		f := drawFault(t)
+		struck := m.stageWith(t, path, share, tenant, m.mapping(t, share), func() (bool, error) {
+			return f.strike(m.node, func() error { return call(t.Context()) })
+		})
+		if struck && f.fatal {
+			m.restart(t)
+		}
+	}
+}
+
+func (m *smbModel) newMapping(ctx context.Context, path, share string, tenant simhost.SMBCredential) error {
+	_, err := m.SMB.NewSMBGlobalMapping(ctx, &smb.NewSMBGlobalMappingRequest{
+		RemotePath: share, LocalPath: path, Username: tenant.User, Password: tenant.Password,
+	})
+	return err
+}
+
+// stageWith makes a call that stages a share, with the mapping that it finds.
+// Where it is struck, only what always holds is looked at.
+func (m *smbModel) stageWith(t *rapid.T, path, share string, tenant simhost.SMBCredential, before *simhost.SMBMapping, call func() (struck bool, err error)) (struck bool) {
+	beside := m.mapping(t, otherShare(share))
 	want := m.wantStage(share, tenant, before, beside)
 	known := m.admitted[share][tenant]
 	sameUser := m.sameUser(share, tenant)
+	suspect := m.suspects[share] == tenant.User
 	besideWorks := m.works(beside)
 	mappedWorks := m.works(before)
 
-	struck, err := f.strike(m.node, func() error {
-		_, err := m.SMB.NewSMBGlobalMapping(t.Context(), &smb.NewSMBGlobalMappingRequest{
-			RemotePath: share, LocalPath: path, Username: tenant.User, Password: tenant.Password,
-		})
-		return err
-	})
-	if struck && f.fatal {
-		m.restart(t)
-	}
+	struck, err := call()
 	after := m.mapping(t, share)
 	if besideWorks {
 		if is := m.mapping(t, otherShare(share)); is == nil || is.Credential != beside.Credential {
@@ -149,7 +199,7 @@ func (m *smbModel) stage(t *rapid.T) {
 	switch {
 	case err == nil:
 		// Where nobody can tell, the same user goes on (docs/architecture.md SMB-5).
-		if !m.right(tenant) && !(mappedWorks && (known || struck && sameUser)) {
+		if !m.right(tenant) && !(mappedWorks && (known || struck && (sameUser || suspect))) {
 			t.Fatalf("%+v was let in to %s", tenant, share)
 		}
 		if after == nil || after.Status != 0 || after.Persistent {
@@ -159,6 +209,9 @@ func (m *smbModel) stage(t *rapid.T) {
 		m.paths[path] = share
 		delete(m.unsure, path)
 	case struck:
+		if isNew(before, after) {
+			m.suspects[share] = tenant.User
+		}
 		m.paths[path] = share
 		m.unsure[path] = true
 		m.admit(share, tenant, before, after)
@@ -178,6 +231,12 @@ func (m *smbModel) stage(t *rapid.T) {
 		delete(m.admitted, share)
 		delete(m.foreign, share)
 	}
+	return struck
+}
+
+// isNew reports whether a mapping has been made, or may have been.
+func isNew(before, after *simhost.SMBMapping) bool {
+	return before == nil || after == nil || before.Credential != after.Credential
 }
 
 // admit says that this process may know a tenant of a share, and of a mapping
@@ -186,7 +245,7 @@ func (m *smbModel) admit(share string, tenant simhost.SMBCredential, before, aft
 	if !m.right(tenant) || after == nil {
 		return
 	}
-	if m.admitted[share] == nil || before == nil || before.Credential != after.Credential {
+	if m.admitted[share] == nil || isNew(before, after) {
 		m.admitted[share] = map[simhost.SMBCredential]bool{}
 	}
 	m.admitted[share][tenant] = true
@@ -245,18 +304,23 @@ func (m *smbModel) unstage(t *rapid.T) {
 	if len(staged) == 0 {
 		t.Skip("nothing is staged")
 	}
-	path, f := rapid.SampledFrom(staged).Draw(t, "path"), drawFault(t)
+	path := rapid.SampledFrom(staged).Draw(t, "path")
 	share := m.paths[path]
 	last := len(m.users(share)) == 1
 	beside := m.mapping(t, otherShare(share))
-
-	struck, err := f.strike(m.node, func() error {
+	call := func(ctx context.Context) error {
 		if last {
-			return m.UnstageShare(t.Context(), share, path)
+			return m.UnstageShare(ctx, share, path)
 		}
-		_, err := m.Filesystem.Rmdir(t.Context(), &filesystem.RmdirRequest{Path: path, Force: true})
+		_, err := m.Filesystem.Rmdir(ctx, &filesystem.RmdirRequest{Path: path, Force: true})
 		return err
-	})
+	}
+	f, made := fault{}, func() error { return m.unstageInSilence(t, share, last, call) }
+	if m.silence == nil {
+		f, made = drawFault(t), func() error { return call(t.Context()) }
+	}
+
+	struck, err := f.strike(m.node, made)
 	if struck && f.fatal {
 		m.restart(t)
 	}
@@ -270,6 +334,7 @@ func (m *smbModel) unstage(t *rapid.T) {
 		if last {
 			delete(m.foreign, share)
 		}
+	case m.silence != nil: // it has ended as it must, and done nothing
 	case !struck:
 		t.Fatal(err)
 	default:
@@ -285,7 +350,7 @@ func (m *smbModel) mapElsewhere(t *rapid.T) {
 	share := rapid.SampledFrom(modelShares).Draw(t, "share")
 	user := rapid.SampledFrom(modelUsers).Draw(t, "user")
 	credential := simhost.SMBCredential{User: user, Password: m.passwords[user]}
-	if beside := m.mapping(t, otherShare(share)); m.down || m.mapping(t, share) != nil || beside != nil && beside.Credential != credential {
+	if beside := m.mapping(t, otherShare(share)); m.down || m.silence != nil || m.mapping(t, share) != nil || beside != nil && beside.Credential != credential {
 		t.Skip("it cannot")
 	}
 	want(t, m.node.AddSMBMapping(simhost.SMBMapping{RemotePath: share, Credential: credential, Privacy: true}), errdefs.None)
@@ -317,6 +382,9 @@ func (m *smbModel) check(t *rapid.T) {
 		if is != nil && len(m.users(share)) == 0 && !m.foreign[share] {
 			t.Fatalf("%s has no user left and is mapped: %+v", share, is)
 		}
+		if is != nil && !m.right(is.Credential) && !slices.Contains(m.former, is.Credential) {
+			t.Fatalf("%s is mapped as nobody: %+v", share, is)
+		}
 	}
 	for _, path := range modelPaths {
 		if m.unsure[path] {
@@ -330,8 +398,8 @@ func (m *smbModel) check(t *rapid.T) {
 			t.Fatalf("%s leads to %q, %v, want %s", path, got.Share, err, m.paths[path])
 		}
 	}
-	if n := m.node.OpenHandles(); n != 0 {
-		t.Fatalf("%d handles open", n)
+	if n := m.node.OpenHandles(); n != m.silence.beingMade() {
+		t.Fatalf("%d handles open, and %d mappings being made", n, m.silence.beingMade())
 	}
 	if v := m.node.Violations(); len(v) > 0 {
 		t.Fatal(errors.New(v[0]))
@@ -339,13 +407,14 @@ func (m *smbModel) check(t *rapid.T) {
 }
 
 func TestModel_SMB(t *testing.T) {
-	checkModel(t, 150, func(t *rapid.T) {
+	checkModel(t, 120, func(t *rapid.T) {
 		m := newSMBModel(t)
-		defer func() { wmi.On(m.node.Host()).Close() }()
+		defer m.end()
 		t.Repeat(map[string]func(*rapid.T){
 			"stage": m.stage, "stageMore": m.stage, "unstage": m.unstage,
 			"mapElsewhere": m.mapElsewhere, "changePassword": m.changePassword, "dropSessions": m.dropSessions,
-			"toggleServer": m.toggleServer, "restart": m.restart, "reboot": m.reboot,
+			"toggleServer": m.toggleServer, "toggleSilence": m.toggleSilence, "look": m.look, "elsewhere": m.elsewhere,
+			"restart": m.restart, "reboot": m.reboot,
 			"": m.check,
 		})
 	})
