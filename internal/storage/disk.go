@@ -120,11 +120,16 @@ func diskState(d win.Device) (DiskState, error) {
 
 // SetDiskState changes those of a disk's attributes that are to be others than
 // now, over restarts, lets the volume manager notice, and reads them back
-// (windows-api.md 4). What somebody else has changed since stays. It runs to its
-// end once begun.
+// (windows-api.md 4). Where none is to be, the volume manager may not have noticed
+// yet what a call did that was cut off. What somebody else has changed since stays.
+// It runs to its end once begun.
 func (s *Storage) SetDiskState(ctx context.Context, number uint32, now, want DiskState) error {
+	access := win.GenericRead | win.GenericWrite
+	if now == want {
+		access = win.NoAccess
+	}
 	return finish(ctx, s, "attributes", diskName(number), func() (err error) {
-		d, err := s.openDisk(number, win.GenericRead|win.GenericWrite)
+		d, err := s.openDisk(number, access)
 		if err != nil {
 			return err
 		}
@@ -151,8 +156,10 @@ func (s *Storage) BringOnline(ctx context.Context, id DiskIdentity) error {
 
 // setAttributes sets the attributes of a mask and wants to read them so.
 func setAttributes(d win.Device, attributes, mask uint64) error {
-	if err := sendAttributes(d, attributes, mask); err != nil {
-		return err
+	if mask != 0 {
+		if err := sendAttributes(d, attributes, mask); err != nil {
+			return err
+		}
 	}
 	if _, err := control(d, abi.IOCTL_DISK_UPDATE_PROPERTIES, nil, 0); err != nil {
 		return err

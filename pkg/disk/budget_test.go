@@ -50,7 +50,7 @@ func TestBudgets(t *testing.T) {
 		{"SetDiskState that does not", func(ctx context.Context, d *disk.Disk) error {
 			_, err := d.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: 1, IsOnline: true})
 			return err
-		}, 3},
+		}, 5},
 		{"PartitionDisk that changes", func(ctx context.Context, d *disk.Disk) error {
 			_, err := d.PartitionDisk(ctx, &disk.PartitionDiskRequest{DiskNumber: 1})
 			return err

@@ -123,10 +123,11 @@ func (d *Disk) GetDiskState(ctx context.Context, req *GetDiskStateRequest) (*Get
 	return resp, nil
 }
 
-// SetDiskState brings a disk online or takes it offline, for good. It does
-// nothing where the disk is in the wanted state; bringing an offline disk
-// online also makes it writable. A disk that Windows needs is refused with
-// ErrCriticalDisk. Offline does not flush: unmount its volumes first.
+// SetDiskState brings a disk online or takes it offline, for good. Where the disk
+// is in the wanted state nothing changes, but Windows looks at it again, so that
+// the volumes come of which a call that was cut off did not tell; bringing an
+// offline disk online also makes it writable. A disk that Windows needs is
+// refused with ErrCriticalDisk. Offline does not flush: unmount its volumes first.
 func (d *Disk) SetDiskState(ctx context.Context, req *SetDiskStateRequest) (*SetDiskStateResponse, error) {
 	const op = "disk.SetDiskState"
 	resp := &SetDiskStateResponse{}
@@ -142,12 +143,13 @@ func (d *Disk) SetDiskState(ctx context.Context, req *SetDiskStateRequest) (*Set
 	}
 	err := d.host.ChangeDisk(ctx, req.DiskNumber, change, func(ctx context.Context) error {
 		state, err := d.host.DiskState(ctx, req.DiskNumber)
-		if err != nil || state.Offline == !req.IsOnline {
+		if err != nil {
 			return err
 		}
+		comesOnline := req.IsOnline && state.Offline
 		return d.host.SetDiskState(ctx, req.DiskNumber, state, hostapi.DiskState{
 			Offline:  !req.IsOnline,
-			ReadOnly: state.ReadOnly && !req.IsOnline,
+			ReadOnly: state.ReadOnly && !comesOnline,
 		})
 	})
 	return resp, errdefs.Wrap(op, subject(req.DiskNumber), err)
@@ -183,7 +185,7 @@ func (d *Disk) EnsureOnlineWritable(ctx context.Context, req *EnsureOnlineWritab
 	resp.WasOffline, resp.WasReadOnly = before.Offline, before.ReadOnly
 	err = d.host.ChangeDisk(ctx, req.DiskNumber, "online and writable", func(ctx context.Context) error {
 		state, err := d.host.DiskState(ctx, req.DiskNumber)
-		if err != nil || state == (hostapi.DiskState{}) {
+		if err != nil {
 			return err
 		}
 		return d.host.SetDiskState(ctx, req.DiskNumber, state, hostapi.DiskState{})

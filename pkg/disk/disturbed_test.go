@@ -41,11 +41,11 @@ func TestDisturbed(t *testing.T) {
 				d.Style, d.Partitions = "gpt", []simhost.PartitionSpec{{Type: "msr"}}
 			})},
 			{Method: "PartitionDisk", When: "initialized as MBR", Request: &disk.PartitionDiskRequest{DiskNumber: 1}, Node: arrived(func(d *simhost.DiskSpec) { d.Style = "mbr" })},
-			{Method: "SetDiskState", When: "online", Request: &disk.SetDiskStateRequest{DiskNumber: 1, IsOnline: true}, Node: offline},
+			{Method: "SetDiskState", When: "online", Request: &disk.SetDiskStateRequest{DiskNumber: 1, IsOnline: true}, Node: arrived(unstaged)},
 			{Method: "SetDiskState", When: "offline", Request: &disk.SetDiskStateRequest{DiskNumber: 1}},
 			{Method: "SetReadOnly", When: "read-only", Request: &disk.SetReadOnlyRequest{DiskNumber: 1, IsReadOnly: true}},
 			{Method: "SetReadOnly", When: "writable", Request: &disk.SetReadOnlyRequest{DiskNumber: 1}, Node: readOnly},
-			{Method: "EnsureOnlineWritable", When: "of an offline disk", Request: &disk.EnsureOnlineWritableRequest{DiskNumber: 1}, Node: offline},
+			{Method: "EnsureOnlineWritable", When: "of an offline disk", Request: &disk.EnsureOnlineWritableRequest{DiskNumber: 1}, Node: arrived(unstaged)},
 			{Method: "EnsureOnlineWritable", When: "of a read-only disk", Request: &disk.EnsureOnlineWritableRequest{DiskNumber: 1}, Node: readOnly},
 		},
 		Refusals: []scenario{

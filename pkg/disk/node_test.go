@@ -43,6 +43,12 @@ func blankWith(change func(*simhost.DiskSpec)) simhost.DiskSpec {
 	return d
 }
 
+// unstaged makes a disk one that was in use and is offline now.
+func unstaged(d *simhost.DiskSpec) {
+	d.Offline, d.ReadOnly = true, true
+	d.Style, d.Partitions = "gpt", []simhost.PartitionSpec{{Type: "msr"}, {Volume: &simhost.VolumeSpec{FileSystem: "NTFS"}}}
+}
+
 // nodeOf makes a node from a description.
 func nodeOf(t testing.TB, spec simhost.NodeSpec) *simhost.Node {
 	t.Helper()

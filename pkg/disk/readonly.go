@@ -45,7 +45,7 @@ type SetReadOnlyResponse struct{}
 
 // SetReadOnly sets or clears a disk's read-only attribute, for good, reads it
 // back, and leaves the disk online or offline as it is (field-reports.md D14).
-// It does nothing where the attribute is as wanted. A disk that Windows needs is
+// Where the attribute is as wanted it changes nothing. A disk that Windows needs is
 // refused with ErrCriticalDisk. To make a disk usable there is
 // [Disk.EnsureOnlineWritable].
 func (d *Disk) SetReadOnly(ctx context.Context, req *SetReadOnlyRequest) (*SetReadOnlyResponse, error) {
@@ -63,7 +63,7 @@ func (d *Disk) SetReadOnly(ctx context.Context, req *SetReadOnlyRequest) (*SetRe
 	}
 	err := d.host.ChangeDisk(ctx, req.DiskNumber, change, func(ctx context.Context) error {
 		state, err := d.host.DiskState(ctx, req.DiskNumber)
-		if err != nil || state.ReadOnly == req.IsReadOnly {
+		if err != nil {
 			return err
 		}
 		return d.host.SetDiskState(ctx, req.DiskNumber, state, hostapi.DiskState{Offline: state.Offline, ReadOnly: req.IsReadOnly})

@@ -253,7 +253,7 @@ func state(t *testing.T, node *simhost.Node) string {
 	return strings.TrimPrefix(got[0], "disk data state: attached as 1, ")
 }
 
-// DISK-28, docs/architecture.md: nothing is done where the disk is in the wanted state;
+// DISK-28, docs/architecture.md: nothing is changed where the disk is in the wanted state;
 // coming online clears read-only, D14.
 func TestSetDiskState_DISK28(t *testing.T) {
 	for _, c := range []struct {
@@ -281,6 +281,37 @@ func TestSetDiskState_DISK28(t *testing.T) {
 			}
 			if changed := slices.ContainsFunc(node.Calls().Calls(), changes); changed != c.changes {
 				t.Errorf("changed: %v", changed)
+			}
+		})
+	}
+}
+
+// windows-api.md 4: the volumes of a disk come when Windows looks at it after its
+// attributes were set. A call that was cut off between the two is made again.
+func TestSetDiskState_CutOffBeforeVolumes(t *testing.T) {
+	for name, online := range map[string]func(context.Context, *disk.Disk) error{
+		"SetDiskState": func(ctx context.Context, d *disk.Disk) error {
+			_, err := d.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: 1, IsOnline: true})
+			return err
+		},
+		"EnsureOnlineWritable": func(ctx context.Context, d *disk.Disk) error {
+			_, err := d.EnsureOnlineWritable(ctx, &disk.EnsureOnlineWritableRequest{DiskNumber: 1})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			node := nodeWith(t, blankWith(unstaged))
+			failing(node, isControl(abi.IOCTL_DISK_UPDATE_PROPERTIES), win.ERROR_IO_DEVICE)
+			wantError(t, online(t.Context(), group(node)), win.ERROR_IO_DEVICE, errdefs.Unavailable)
+			if got := state(t, node); got != "online" {
+				t.Fatalf("got %q", got)
+			}
+			node.OnCall(nil)
+			if err := online(t.Context(), group(node)); err != nil {
+				t.Error(err)
+			}
+			if !strings.Contains(string(node.Snapshot()), ": on disk data, ") {
+				t.Errorf("no volume:\n%s", node.Snapshot())
 			}
 		})
 	}
