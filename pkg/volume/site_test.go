@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/wmi"
@@ -100,13 +101,14 @@ func newNode(t *testing.T, edit func(*simhost.NodeSpec)) *simhost.Node {
 }
 
 // newSite makes a site; edit changes its description. Its test must be in a
-// bubble, where all that was started must have ended.
+// bubble, at whose end nothing that was asked may still hang.
 func newSite(t *testing.T, edit func(*simhost.NodeSpec)) *site {
 	t.Helper()
 	node := newNode(t, edit)
 	s := &site{T: t, node: node, vol: group(t, node)}
 	t.Cleanup(func() {
 		wmi.On(node.Host()).Close()
+		synctest.Wait() // for the handles of questions that were left
 		if n := node.OpenHandles(); n != 0 {
 			t.Errorf("%d handles left open", n)
 		}

@@ -40,20 +40,34 @@ func attachable(arrival time.Duration) func(*simhost.NodeSpec) {
 }
 
 func TestListVolumesOnDisk_CallerLeaves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, attachable(time.Hour))
-		number, err := s.node.AttachDisk("data")
-		s.must(err)
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		start := time.Now()
-		_, err = s.vol.ListVolumesOnDisk(ctx, &volume.ListVolumesOnDiskRequest{DiskNumber: number})
-		s.fails(err, errdefs.ErrUnavailable, context.DeadlineExceeded)
-		s.hasKind(err, errdefs.Unavailable)
-		if time.Since(start) != 5*time.Second {
-			t.Errorf("waited %v", time.Since(start))
-		}
-	})
+	for name, tt := range map[string]struct{ looksHangAt, leaves time.Duration }{
+		"between two looks": {time.Minute, 5100 * time.Millisecond},
+		"during a look":     {4750 * time.Millisecond, 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, attachable(time.Hour))
+				number, err := s.node.AttachDisk("data")
+				s.must(err)
+				ctx, cancel := context.WithTimeout(t.Context(), tt.leaves)
+				defer cancel()
+				start, release := time.Now(), make(chan struct{})
+				s.node.OnCall(func(_ simhost.Call, do func() error) error {
+					if time.Since(start) == tt.looksHangAt {
+						<-release
+					}
+					return do()
+				})
+				_, err = s.vol.ListVolumesOnDisk(ctx, &volume.ListVolumesOnDiskRequest{DiskNumber: number})
+				s.fails(err, errdefs.ErrUnavailable, context.DeadlineExceeded)
+				s.hasKind(err, errdefs.Unavailable)
+				if took := time.Since(start); took != tt.leaves {
+					t.Errorf("waited %v", took)
+				}
+				close(release)
+			})
+		})
+	}
 }
 
 // A disk that never answers does not keep its caller, nor the callers after it.
