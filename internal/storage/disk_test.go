@@ -252,6 +252,9 @@ func TestInspectDisk_Identity(t *testing.T) {
 		"number fails": {"s", []func(*fakeDevice){func(d *fakeDevice) {
 			d.answer[abi.IOCTL_STORAGE_GET_DEVICE_NUMBER_EX] = refuses(win.ERROR_IO_DEVICE)
 		}}, win.ERROR_IO_DEVICE},
+		"number fails, no Ex": {"s", []func(*fakeDevice){withoutEx, func(d *fakeDevice) {
+			d.answer[abi.IOCTL_STORAGE_GET_DEVICE_NUMBER] = refuses(win.ERROR_IO_DEVICE)
+		}}, win.ERROR_IO_DEVICE},
 		"descriptor fails": {"s", []func(*fakeDevice){func(d *fakeDevice) {
 			d.answer[abi.IOCTL_STORAGE_QUERY_PROPERTY] = refuses(win.ERROR_IO_DEVICE)
 		}}, win.ERROR_IO_DEVICE},
