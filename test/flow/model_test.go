@@ -5,6 +5,7 @@ package flow_test
 import (
 	"flag"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,8 +16,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
-	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
-	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/wmi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
@@ -27,31 +26,35 @@ import (
 
 // model says what random calls of the groups must come to: which succeed, with
 // which kind the others fail, and what is then online, formatted, mounted, how
-// large, and still there.
+// large, and still there; also where a boundary call fails, the process ends
+// between two, or the node restarts.
 type model struct {
 	hosttest.Driver
-	node   *simhost.Node
-	spec   simhost.NodeSpec
-	disks  []*modelDisk
-	mounts map[string]*modelDisk // by folder, whether the disk is there or not
-	marks  int
+	node    *simhost.Node
+	spec    simhost.NodeSpec
+	disks   []*modelDisk
+	mounts  map[string]*modelDisk // by folder, whether the disk is there or not
+	missing map[string]bool       // folders that are not there
+	marks   int
+	boot    string // the volume of Windows
 }
 
 // modelDisk is a disk whose volume lies in one partition.
 type modelDisk struct {
-	name      string
-	size      simhost.Size
-	number    uint32 // while it is attached
-	attached  bool
-	offline   bool
-	id        string       // of its volume, "" before it is partitioned
-	partition simhost.Size // its length
-	formatted bool
-	marks     []string // files in it
+	name       string
+	size       simhost.Size
+	number     uint32 // while it is attached
+	attached   bool
+	offline    bool
+	unseen     bool         // online, and the volume manager has not been told
+	id         string       // of its volume, "" before it is partitioned
+	partition  simhost.Size // its length
+	fileSystem simhost.Size // what it covers of it, 0 for RAW
+	marks      []string     // files in it
 }
 
 // live: Windows shows the disk's volume.
-func (d *modelDisk) live() bool { return d.attached && !d.offline && d.id != "" }
+func (d *modelDisk) live() bool { return d.attached && !d.offline && !d.unseen && d.id != "" }
 
 // most is what the partition can have: it begins at 16 MiB, and the backup of
 // the GPT takes a part of the last MiB.
@@ -60,7 +63,7 @@ func (d *modelDisk) most() simhost.Size { return d.size - 17*simhost.MiB }
 var folders = []string{`C:\mnt\a`, `C:\mnt\b`}
 
 func newModel(t *rapid.T) *model {
-	m := &model{mounts: map[string]*modelDisk{}}
+	m := &model{mounts: map[string]*modelDisk{}, missing: map[string]bool{}}
 	m.spec = simhost.NodeSpec{
 		Version: simhost.SpecVersion, Name: "model", Arrival: simhost.Duration(300 * time.Millisecond),
 		Disks: []simhost.DiskSpec{simhost.BootDisk()}, Directories: folders,
@@ -79,9 +82,9 @@ func newModel(t *rapid.T) *model {
 		t.Fatal(err)
 	}
 	m.node = node
-	if m.Groups, err = hosttest.GroupsOn(node.Host()); err != nil {
-		t.Fatal(err)
-	}
+	t.Cleanup(node.Close)
+	m.boot = regexp.MustCompile(`(\S+) letter: C:`).FindStringSubmatch(string(node.Snapshot()))[1]
+	m.begin(t)
 	for _, d := range m.disks { // most runs begin with something to work on
 		m.attachDisk(t, d)
 		if rapid.Bool().Draw(t, "partitioned") {
@@ -94,6 +97,25 @@ func newModel(t *rapid.T) *model {
 // movesNoPartition: the switches of the reserved partition change where the
 // others begin.
 func movesNoPartition(s simhost.Switches) bool { return !s.LargeMSR && s.MSR == simhost.MSRFirst }
+
+func (m *model) begin(t *rapid.T) {
+	groups, err := hosttest.GroupsOn(m.node.Host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Groups = groups
+}
+
+func (m *model) restart(t *rapid.T) {
+	m.node.RestartDriver()
+	m.begin(t)
+}
+
+func (m *model) reboot(t *rapid.T) {
+	m.node.Reboot()
+	m.begin(t)
+	settle()
+}
 
 // settle lets volumes arrive.
 func settle() { <-time.After(time.Second) }
@@ -128,6 +150,188 @@ func want(t *rapid.T, err error, kind errdefs.Kind) {
 	}
 }
 
+// change is a call of a group that changes something, or is refused.
+type change struct {
+	of    *modelDisk // which it names, if any
+	at    string     // the folder that it names, if any
+	calls int        // about how many boundary calls it makes
+	call  func() error
+	kind  errdefs.Kind
+	steps []func() // what becomes of the model, in this order
+}
+
+// makes makes a change, disturbed or not. Undisturbed it ends as it must.
+// Disturbed it may end in an error after any of its steps, and the same call
+// again ends as an undisturbed one.
+func (m *model) makes(t *rapid.T, c change) {
+	before := m.node.Snapshot()
+	f := drawFaultOf(t, c.calls, win.ERROR_ACCESS_DENIED, win.ERROR_NOT_READY, win.ERROR_SHARING_VIOLATION, win.ERROR_INVALID_PARAMETER,
+		win.ERROR_SEM_TIMEOUT, win.ERROR_BUSY, win.ERROR_IO_DEVICE, win.ERROR_DEVICE_NOT_CONNECTED)
+	struck, err := f.strike(m.node, c.call)
+	if struck && f.fatal {
+		m.restart(t)
+	}
+	settle()
+	if struck && (err != nil || f.tells()) {
+		c = m.cutOff(t, c, f, err)
+	} else {
+		m.ends(t, c, err)
+	}
+	m.spares(t, c, before)
+	if struck && (rapid.Bool().Draw(t, "again") || c.of != nil && c.of.unseen) {
+		err = c.call()
+		settle()
+		m.ends(t, c, err)
+		m.spares(t, c, before)
+	}
+}
+
+// ends takes the model to the end of a change.
+func (m *model) ends(t *rapid.T, c change, err error) {
+	want(t, err, c.kind)
+	if err == nil {
+		for _, step := range c.steps {
+			step()
+		}
+	}
+	m.checkFacts(t)
+}
+
+// cutOff takes the model as many steps as the node has gone, and returns what is
+// left of the change.
+func (m *model) cutOff(t *rapid.T, c change, f fault, err error) change {
+	if err != nil && errdefs.KindOf(err) != c.kind && !f.explains(err) {
+		t.Fatalf("%v does not explain %v", err, f.gave)
+	}
+	refused := c.kind != errdefs.None && !f.tells()
+	for !refused && len(c.steps) > 0 && simhost.Diff(m.facts(), m.found()) != "" {
+		c.steps[0]()
+		c.steps, c.kind = c.steps[1:], errdefs.None // nothing is in its way any more
+	}
+	m.checkFacts(t)
+	return c
+}
+
+// spares wants nothing changed since but what a change names.
+func (m *model) spares(t *rapid.T, c change, before simhost.Snapshot) {
+	for line := range strings.Lines(simhost.Diff(before, m.node.Snapshot())) {
+		if !c.names(line[2:]) {
+			t.Fatalf("changed what was not named: %s", line)
+		}
+	}
+}
+
+func (c change) names(fact string) bool {
+	switch {
+	case strings.Contains(fact, " known size: "): // that Windows has looked at a disk is no change
+		return true
+	case c.at != "" && strings.Contains(fact, c.at):
+		return true
+	case c.of == nil:
+		return false
+	}
+	return strings.HasPrefix(fact, "disk "+c.of.name+" ") || c.of.id != "" && strings.Contains(fact, strings.TrimPrefix(c.of.id, `\\?\`))
+}
+
+// facts are the model as the node's snapshot has it.
+func (m *model) facts() simhost.Snapshot {
+	var b strings.Builder
+	for _, d := range m.disks {
+		fmt.Fprintf(&b, "disk %s state: %s\n", d.name, d.state())
+		if d.id != "" {
+			fmt.Fprintf(&b, "disk %s partition: %s\n", d.name, d.partition)
+		}
+		if !d.live() {
+			continue
+		}
+		content := "RAW"
+		if d.fileSystem > 0 {
+			content = d.fileSystem.String()
+		}
+		fmt.Fprintf(&b, "volume %s file system: %s\n", d.id, content)
+		for _, mark := range d.marks {
+			fmt.Fprintf(&b, "file %s%s: 1 bytes\n", d.id, mark)
+		}
+	}
+	for _, folder := range folders {
+		if d := m.mounts[folder]; d != nil {
+			fmt.Fprintf(&b, "file %s: mount point to %s\n", folder, strings.Replace(d.id, `\\?\`, `\??\`, 1))
+			if d.live() {
+				fmt.Fprintf(&b, "mount manager %s\\: %s\n", folder, d.id)
+			}
+		} else if !m.missing[folder] {
+			fmt.Fprintf(&b, "file %s: directory\n", folder)
+		}
+	}
+	return simhost.Snapshot(b.String())
+}
+
+func (d *modelDisk) state() string {
+	switch {
+	case !d.attached:
+		return "detached"
+	case d.offline:
+		return fmt.Sprintf("attached as %d, offline", d.number)
+	}
+	return fmt.Sprintf("attached as %d, online", d.number)
+}
+
+// modelFacts are the lines of a snapshot that the model knows of, and what it
+// knows.
+var modelFacts = []struct {
+	line *regexp.Regexp
+	fact string
+}{
+	{regexp.MustCompile(`^disk (one|two) state: .*\n`), "$0"},
+	{regexp.MustCompile(`^(disk (?:one|two) partition) \d+: basic data, (\S+) at .*`), "$1: $2"},
+	{regexp.MustCompile(`^(volume \S+ file system: )(?:NTFS "", )?(\S+).*`), "$1$2"},
+	{regexp.MustCompile(`^file (C:\\mnt\\|\\\\).*\n`), "$0"},
+	{regexp.MustCompile(`^mount manager .*\}\\\n`), "$0"},
+}
+
+// found is the same of the node.
+func (m *model) found() simhost.Snapshot {
+	var b strings.Builder
+	for line := range strings.Lines(string(m.node.Snapshot())) {
+		for _, f := range modelFacts {
+			if f.line.MatchString(line) && !strings.Contains(line, m.boot) {
+				b.WriteString(f.line.ReplaceAllString(line, f.fact))
+			}
+		}
+	}
+	return simhost.Snapshot(b.String())
+}
+
+func (m *model) checkFacts(t *rapid.T) {
+	t.Helper()
+	if diff := simhost.Diff(m.facts(), m.found()); diff != "" {
+		t.Fatalf("the model and the node differ:\n%s", diff)
+	}
+}
+
+func (m *model) attach(t *rapid.T) {
+	m.attachDisk(t, m.drawWhere(t, func(d *modelDisk) bool { return !d.attached }))
+}
+
+func (m *model) attachDisk(t *rapid.T, d *modelDisk) {
+	number, err := m.node.AttachDisk(d.name)
+	want(t, err, errdefs.None)
+	d.attached, d.number = true, number
+	settle()
+}
+
+func (m *model) detach(t *rapid.T) {
+	d := m.drawWhere(t, func(d *modelDisk) bool { return d.attached })
+	want(t, m.node.DetachDisk(d.name), errdefs.None)
+	d.attached = false
+}
+
+func (m *model) growDisk(t *rapid.T) {
+	d := m.drawDisk(t)
+	d.size += simhost.Size(rapid.IntRange(1, 500).Draw(t, "MiB")) * simhost.MiB
+	want(t, m.node.GrowDisk(d.name, d.size), errdefs.None)
+}
+
 // gone is the kind of a call for the volume of a disk that is not live.
 func (m *model) gone(d *modelDisk) errdefs.Kind {
 	switch {
@@ -154,106 +358,95 @@ func numberOf(d *modelDisk) uint32 {
 	return 99
 }
 
-func (m *model) attach(t *rapid.T) {
-	m.attachDisk(t, m.drawWhere(t, func(d *modelDisk) bool { return !d.attached }))
-}
-
-func (m *model) attachDisk(t *rapid.T, d *modelDisk) {
-	number, err := m.node.AttachDisk(d.name)
-	want(t, err, errdefs.None)
-	d.attached, d.number = true, number
-	settle()
-}
-
-func (m *model) detach(t *rapid.T) {
-	d := m.drawWhere(t, func(d *modelDisk) bool { return d.attached })
-	want(t, m.node.DetachDisk(d.name), errdefs.None)
-	d.attached = false
-}
-
-func (m *model) growDisk(t *rapid.T) {
-	d := m.drawDisk(t)
-	d.size += simhost.Size(rapid.IntRange(1, 500).Draw(t, "MiB")) * simhost.MiB
-	want(t, m.node.GrowDisk(d.name, d.size), errdefs.None)
-}
-
 func (m *model) partition(t *rapid.T) { m.partitionDisk(t, m.drawDisk(t)) }
 
 func (m *model) partitionDisk(t *rapid.T, d *modelDisk) {
-	_, err := m.Disk.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: numberOf(d)})
-	want(t, err, attachedOr(d, errdefs.NotFound))
-	if err != nil || d.id != "" {
-		return
+	c := change{of: d, calls: 80, kind: attachedOr(d, errdefs.NotFound), call: func() error {
+		_, err := m.Disk.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: numberOf(d)})
+		return err
+	}}
+	if d.attached && d.id == "" {
+		c.steps = []func(){func() { d.offline = false }, func() { m.arrived(t, d) }}
 	}
-	d.offline = false
-	list, err := m.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{DiskNumber: d.number})
-	want(t, err, errdefs.None)
-	if len(list.VolumeIDs) != 1 {
-		t.Fatalf("volumes %q", list.VolumeIDs)
+	m.makes(t, c)
+}
+
+// arrived takes over the volume of a new partition.
+func (m *model) arrived(t *rapid.T, d *modelDisk) {
+	on := regexp.MustCompile(`\nvolume (\S+): on disk ` + d.name + `, (\S+) at`).FindStringSubmatch(string(m.node.Snapshot()))
+	if on == nil {
+		t.Fatalf("disk %s has no volume", d.name)
 	}
-	d.id = list.VolumeIDs[0]
+	d.id = on[1]
+	want(t, d.partition.UnmarshalJSON([]byte(strconv.Quote(on[2]))), errdefs.None)
 	// Windows may not have seen yet that the disk has grown.
-	if d.partition = m.extent(t, d); d.partition > d.most() || d.partition < simhost.GiB-17*simhost.MiB {
+	if d.partition > d.most() || d.partition < simhost.GiB-17*simhost.MiB {
 		t.Fatalf("partition of %s on %s", d.partition, d.size)
 	}
 }
 
-// extent is the length of a volume's partition.
-func (m *model) extent(t *rapid.T, d *modelDisk) simhost.Size {
-	dev, err := m.node.Host().Devices.Open(strings.TrimSuffix(d.id, `\`), win.NoAccess)
-	want(t, err, errdefs.None)
-	out := make([]byte, abi.DiskExtentsSize(1))
-	_, err = dev.Control(abi.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, out)
-	want(t, err, errdefs.None)
-	want(t, dev.Close(), errdefs.None)
-	on, err := abi.DecodeDiskExtents(out)
-	want(t, err, errdefs.None)
-	return simhost.Size(on[0].Length)
-}
-
 func (m *model) setState(t *rapid.T) {
 	d, online := m.drawDisk(t), rapid.Bool().Draw(t, "online")
-	_, err := m.Disk.SetDiskState(t.Context(), &disk.SetDiskStateRequest{DiskNumber: numberOf(d), IsOnline: online})
-	want(t, err, attachedOr(d, errdefs.NotFound))
-	if err == nil {
-		d.offline = !online
-		settle()
+	c := change{of: d, calls: 8, kind: attachedOr(d, errdefs.NotFound), call: func() error {
+		_, err := m.Disk.SetDiskState(t.Context(), &disk.SetDiskStateRequest{DiskNumber: numberOf(d), IsOnline: online})
+		return err
+	}}
+	if d.attached {
+		comes := online && d.offline
+		c.steps = []func(){func() { d.offline, d.unseen = !online, comes }, func() { d.unseen = false }}
 	}
+	m.makes(t, c)
 }
 
 func (m *model) format(t *rapid.T) {
 	d := m.drawVolume(t)
-	_, err := m.Volume.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeID: d.id})
-	want(t, err, m.gone(d))
-	if err == nil {
-		d.formatted, d.marks = true, nil
+	c := change{of: d, calls: 40, kind: m.gone(d), call: func() error {
+		_, err := m.Volume.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeID: d.id})
+		return err
+	}}
+	if d.live() {
+		c.steps = []func(){func() { d.fileSystem, d.marks = d.partition, nil }}
 	}
+	m.makes(t, c)
 }
 
 func (m *model) mount(t *rapid.T) {
 	d, folder := m.drawVolume(t), drawFolder(t)
-	kind := m.gone(d)
-	if at := m.mounts[folder]; kind == errdefs.None && at != nil && at != d && m.gone(at) != errdefs.NotFound {
-		kind = errdefs.FailedPrecondition // another volume, and not a dead one
+	c := change{of: d, at: folder, calls: 10, kind: m.gone(d), call: func() error {
+		_, err := m.Volume.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeID: d.id, TargetPath: folder})
+		return err
+	}}
+	at := m.mounts[folder]
+	switch {
+	case !d.live():
+	case m.missing[folder]:
+		c.kind = errdefs.NotFound
+	case at != nil && at != d && m.gone(at) != errdefs.NotFound:
+		c.kind = errdefs.FailedPrecondition // another volume, and not a dead one
+		fallthrough
+	default:
+		if at != d {
+			c.steps = append(c.steps, func() { delete(m.mounts, folder) })
+		}
+		c.steps = append(c.steps, func() { m.mounts[folder] = d })
 	}
-	_, err := m.Volume.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeID: d.id, TargetPath: folder})
-	want(t, err, kind)
-	if err == nil {
-		m.mounts[folder] = d
-	}
+	m.makes(t, c)
 }
 
 func (m *model) unmount(t *rapid.T) {
 	d, folder := m.drawVolume(t), drawFolder(t)
-	kind := errdefs.None
-	if at := m.mounts[folder]; at != nil && at != d {
-		kind = errdefs.FailedPrecondition
+	c := change{of: d, at: folder, calls: 10, call: func() error {
+		_, err := m.Volume.UnmountVolume(t.Context(), &volume.UnmountVolumeRequest{VolumeID: d.id, TargetPath: folder})
+		return err
+	}}
+	switch m.mounts[folder] {
+	case nil:
+	case d:
+		c.steps = []func(){func() { delete(m.mounts, folder) }}
+	default:
+		c.kind = errdefs.FailedPrecondition
 	}
-	_, err := m.Volume.UnmountVolume(t.Context(), &volume.UnmountVolumeRequest{VolumeID: d.id, TargetPath: folder})
-	want(t, err, kind)
-	if err == nil {
-		delete(m.mounts, folder)
-	}
+	m.makes(t, c)
 }
 
 func (m *model) resize(t *rapid.T) {
@@ -261,27 +454,62 @@ func (m *model) resize(t *rapid.T) {
 	size := simhost.Size(rapid.OneOf(
 		rapid.Just(int64(0)), rapid.Int64Range(1, int64(d.size)), rapid.Int64Range(int64(d.partition), int64(d.most())),
 	).Draw(t, "size"))
+	c := change{of: d, calls: 20, kind: m.gone(d), call: func() error {
+		_, err := m.Volume.ResizeVolume(t.Context(), &volume.ResizeVolumeRequest{VolumeID: d.id, SizeBytes: int64(size)})
+		return err
+	}}
 	grown := size
 	if size == 0 {
 		grown = d.most()
 	}
-	kind := m.gone(d)
 	switch {
-	case kind != errdefs.None || grown < d.partition+simhost.MiB:
+	case c.kind != errdefs.None:
+	case grown < d.partition+simhost.MiB:
 		grown = d.partition
 	case grown > d.most():
-		grown, kind = d.partition, errdefs.OutOfRange
+		c.kind = errdefs.OutOfRange
 	}
-	_, err := m.Volume.ResizeVolume(t.Context(), &volume.ResizeVolumeRequest{VolumeID: d.id, SizeBytes: int64(size)})
-	want(t, err, kind)
-	d.partition = (grown + 511) / 512 * 512
+	if c.kind == errdefs.None {
+		c.steps = []func(){func() { d.partition = (grown + 511) / 512 * 512 }, func() { d.fileSystem = min(d.fileSystem, 1) * d.partition }}
+	}
+	m.makes(t, c)
+}
+
+// rmdir is also how some drivers unmount.
+func (m *model) rmdir(t *rapid.T) {
+	folder := drawFolder(t)
+	m.makes(t, change{
+		at: folder, calls: 40,
+		call: func() error {
+			_, err := m.Filesystem.Rmdir(t.Context(), &filesystem.RmdirRequest{Path: folder, Force: true})
+			return err
+		},
+		steps: []func(){func() { delete(m.mounts, folder) }, func() { m.missing[folder] = true }},
+	})
+}
+
+func (m *model) mkdir(t *rapid.T) {
+	folder, kind := drawFolder(t), errdefs.None
+	if at := m.mounts[folder]; at != nil && !at.live() {
+		if kind = m.gone(at); kind == errdefs.NotFound {
+			kind = errdefs.AlreadyExists // something is there, and leads nowhere
+		}
+	}
+	m.makes(t, change{
+		at: folder, calls: 10, kind: kind,
+		call: func() error {
+			_, err := m.Filesystem.Mkdir(t.Context(), &filesystem.MkdirRequest{Path: folder})
+			return err
+		},
+		steps: []func(){func() { delete(m.missing, folder) }},
+	})
 }
 
 // write leaves a file in what is mounted at a folder.
 func (m *model) write(t *rapid.T) {
 	folder := drawFolder(t)
 	d := m.mounts[folder]
-	if d == nil || !d.live() || !d.formatted {
+	if d == nil || !d.live() || d.fileSystem == 0 {
 		return
 	}
 	m.marks++
@@ -290,8 +518,9 @@ func (m *model) write(t *rapid.T) {
 	d.marks = append(d.marks, mark)
 }
 
-// check compares all that the groups tell with the model.
+// check compares the node, and all that the groups tell, with the model.
 func (m *model) check(t *rapid.T) {
+	m.checkFacts(t)
 	for _, d := range m.disks {
 		m.checkDisk(t, d)
 	}
@@ -300,6 +529,9 @@ func (m *model) check(t *rapid.T) {
 	}
 	if n := m.node.OpenHandles(); n != 0 {
 		t.Fatalf("%d handles open", n)
+	}
+	if v := m.node.Violations(); len(v) > 0 {
+		t.Fatalf("%q", v)
 	}
 }
 
@@ -332,12 +564,8 @@ func (m *model) checkDisk(t *rapid.T, d *modelDisk) {
 	want(t, err, errdefs.None)
 	stats, err := m.Volume.GetVolumeStats(t.Context(), &volume.GetVolumeStatsRequest{VolumeID: d.id})
 	want(t, err, errdefs.None)
-	total := simhost.Size(0)
-	if d.formatted {
-		total = d.partition
-	}
-	if number.DiskNumber != d.number || formatted.Formatted != d.formatted || simhost.Size(stats.TotalBytes) != total || m.extent(t, d) != d.partition {
-		t.Fatalf("disk %s: on %d, formatted %v, %d bytes in %s; want %+v", d.name, number.DiskNumber, formatted.Formatted, stats.TotalBytes, m.extent(t, d), d)
+	if number.DiskNumber != d.number || formatted.Formatted != (d.fileSystem > 0) || simhost.Size(stats.TotalBytes) != d.fileSystem {
+		t.Fatalf("disk %s: on %d, formatted %v, %d bytes; want %+v", d.name, number.DiskNumber, formatted.Formatted, stats.TotalBytes, d)
 	}
 }
 
@@ -383,11 +611,11 @@ func checkModel(t *testing.T, times int, run func(*rapid.T)) {
 func TestModel(t *testing.T) {
 	checkModel(t, 30, func(t *rapid.T) {
 		m := newModel(t)
-		defer wmi.On(m.node.Host()).Close()
 		t.Repeat(map[string]func(*rapid.T){
 			"attach": m.attach, "detach": m.detach, "growDisk": m.growDisk,
 			"partition": m.partition, "setState": m.setState, "format": m.format,
 			"mount": m.mount, "unmount": m.unmount, "resize": m.resize, "write": m.write,
+			"rmdir": m.rmdir, "mkdir": m.mkdir, "restart": m.restart, "reboot": m.reboot,
 			"": m.check,
 		})
 	})
