@@ -216,7 +216,7 @@ func swap(c *cursor) {
 // or looks up.
 func changeConstant(c *cursor) {
 	e, ok := c.node.(ast.Expr)
-	if !ok || c.isForPeople() {
+	if !ok || c.isForPeople() || c.isBesideError() {
 		return
 	}
 	switch e := e.(type) {
@@ -237,6 +237,8 @@ func (c *cursor) otherLiteral(e *ast.BasicLit) string {
 	switch {
 	case e.Kind == token.INT && c.isTime():
 		return "100 * " + e.Value // far enough for who waits for it
+	case e.Kind == token.INT && c.isShifted(e):
+		return "2 * " + e.Value // another power of two
 	case e.Kind == token.INT && !c.isCapacity(e):
 		return "(" + e.Value + " + 1)"
 	case e.Kind == token.STRING && c.isSet():
@@ -251,6 +253,12 @@ func (c *cursor) otherLiteral(e *ast.BasicLit) string {
 func (c *cursor) isTime() bool {
 	product, ok := c.parent(1).(*ast.BinaryExpr)
 	return ok && c.typeOf(product).String() == "time.Duration"
+}
+
+// isShifted: 64 in 64 << 10.
+func (c *cursor) isShifted(e ast.Expr) bool {
+	shift, ok := c.parent(1).(*ast.BinaryExpr)
+	return ok && shift.Op == token.SHL && shift.X == e
 }
 
 // isCapacity: room that is made before it is needed.
@@ -298,6 +306,24 @@ func (c *cursor) isForPeople() bool {
 			return n.Name.Name == "Error" || n.Name.Name == "String"
 		}
 		return false
+	})
+}
+
+// isBesideError: returned with an error that is not nil, so that nobody looks at
+// it.
+func (c *cursor) isBesideError() bool {
+	r, ok := c.parent(1).(*ast.ReturnStmt)
+	if !ok {
+		return false
+	}
+	last := r.Results[len(r.Results)-1]
+	if call, ok := last.(*ast.CallExpr); ok {
+		return c.text(call.Fun) == "fmt.Errorf"
+	}
+	check := c.text(last) + " != nil"
+	return types.Identical(c.typeOf(last), errorType) && slices.ContainsFunc(c.above, func(n ast.Node) bool {
+		guard, ok := n.(*ast.IfStmt)
+		return ok && c.text(guard.Cond) == check && guard.Body.Pos() < c.node.Pos() && c.node.Pos() < guard.Body.End()
 	})
 }
 

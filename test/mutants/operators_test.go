@@ -36,7 +36,7 @@ func (s *store) add(name string) (int, error) {
 		return 0, fmt.Errorf("7 are %w", err)
 	}
 	s.at = "here"
-	s.n += 2
+	s.n += 2 << 4
 	s.disks[s.n] = name
 	return s.n, nil
 }
@@ -64,12 +64,12 @@ func TestOperators(t *testing.T) {
 		"dropped lock":        {`s.mu.Lock() -> , defer s.mu.Unlock() -> `},
 		"swapped statements": {
 			"defer s.mu.Unlock() -> " + guard + ", " + guard + " -> defer s.mu.Unlock()",
-			"s.n += 2 -> s.disks[s.n] = name, s.disks[s.n] = name -> s.n += 2",
+			"s.n += 2 << 4 -> s.disks[s.n] = name, s.disks[s.n] = name -> s.n += 2 << 4",
 		},
-		"changed constant": {`0 -> (0 + 1)`, `2 -> (2 + 1)`, `"none" -> "none" + "x"`, `"*?" -> "*?"[1:]`},
+		"changed constant": {`2 -> 2 * 2`, `4 -> (4 + 1)`, `"none" -> "none" + "x"`, `"*?" -> "*?"[1:]`},
 		"early return": {
 			early("s.mu.Lock()"), early("defer s.mu.Unlock()"), early("if err := check(name); err != nil {"),
-			early(`s.at = "here"`), early("s.n += 2"), early("s.disks[s.n] = name"), early("return s.n, nil"),
+			early(`s.at = "here"`), early("s.n += 2 << 4"), early("s.disks[s.n] = name"), early("return s.n, nil"),
 			" -> return nil\n|if name != \"none\" && !strings.ContainsAny(name, \"*?\") {", " -> return nil\n|return fmt.Errorf(\"no name: %s\", name)",
 		},
 	}
