@@ -146,23 +146,29 @@ func otherShare(share string) string {
 	return modelShares[1-slices.Index(modelShares, share)]
 }
 
+// claim is what a tenant asks for: a share, and a link to it at a path.
+type claim struct {
+	path, share string
+	tenant      simhost.SMBCredential
+}
+
 // stage maps a share and links to it, for one that is there again or anew.
 func (m *smbModel) stage(t *rapid.T) {
-	path, share := rapid.SampledFrom(modelPaths).Draw(t, "path"), rapid.SampledFrom(modelShares).Draw(t, "share")
-	if staged := m.paths[path]; staged != "" {
-		share = staged // a volume has one share
+	asked := claim{path: rapid.SampledFrom(modelPaths).Draw(t, "path"), share: rapid.SampledFrom(modelShares).Draw(t, "share")}
+	if staged := m.paths[asked.path]; staged != "" {
+		asked.share = staged // a volume has one share
 	}
-	tenant := m.drawTenant(t)
-	call := func(ctx context.Context) error { return m.newMapping(ctx, path, share, tenant) }
+	asked.tenant = m.drawTenant(t)
+	call := func(ctx context.Context) error { return m.newMapping(ctx, asked) }
 	switch {
 	case m.silence != nil:
-		m.stageInSilence(t, path, share, tenant)
+		m.stageInSilence(t, asked)
 	case rapid.IntRange(0, 7).Draw(t, "falls silent") == 0:
 		at := rapid.IntRange(1, 8).Draw(t, "silent at")
-		m.stageWith(t, path, share, tenant, m.mapping(t, share), func() (bool, error) { return m.silencing(t, at, call) })
+		m.stageWith(t, asked, m.mapping(t, asked.share), func() (bool, error) { return m.silencing(t, at, call) })
 	default:
 		f := drawFault(t)
-		struck := m.stageWith(t, path, share, tenant, m.mapping(t, share), func() (bool, error) {
+		struck := m.stageWith(t, asked, m.mapping(t, asked.share), func() (bool, error) {
 			return f.strike(m.node, func() error { return call(t.Context()) })
 		})
 		if struck && f.fatal {
@@ -171,16 +177,17 @@ func (m *smbModel) stage(t *rapid.T) {
 	}
 }
 
-func (m *smbModel) newMapping(ctx context.Context, path, share string, tenant simhost.SMBCredential) error {
+func (m *smbModel) newMapping(ctx context.Context, asked claim) error {
 	_, err := m.SMB.NewSMBGlobalMapping(ctx, &smb.NewSMBGlobalMappingRequest{
-		RemotePath: share, LocalPath: path, Username: tenant.User, Password: tenant.Password,
+		RemotePath: asked.share, LocalPath: asked.path, Username: asked.tenant.User, Password: asked.tenant.Password,
 	})
 	return err
 }
 
-// stageWith makes a call that stages a share, with the mapping that it finds.
-// Where it is struck, only what always holds is looked at.
-func (m *smbModel) stageWith(t *rapid.T, path, share string, tenant simhost.SMBCredential, before *simhost.SMBMapping, call func() (struck bool, err error)) (struck bool) {
+// stageWith makes a call that stages, with the mapping that it finds. Where it is
+// struck, only what always holds is looked at.
+func (m *smbModel) stageWith(t *rapid.T, asked claim, before *simhost.SMBMapping, call func() (struck bool, err error)) (struck bool) {
+	path, share, tenant := asked.path, asked.share, asked.tenant
 	beside := m.mapping(t, otherShare(share))
 	want := m.wantStage(share, tenant, before, beside)
 	known := m.admitted[share][tenant]

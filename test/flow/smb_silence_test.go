@@ -24,15 +24,9 @@ import (
 // there.
 type silence struct {
 	end     func()
-	looks   []string  // of this process
-	mapping *pending  // being made by this process
-	orphans []pending // being made by processes that have ended
-}
-
-// pending is a mapping that is being made, and for which nobody waits.
-type pending struct {
-	path, share string // path is the first that asked for it
-	tenant      simhost.SMBCredential
+	looks   []string // of this process
+	mapping *claim   // whose mapping is being made by this process
+	orphans []claim  // and by processes that have ended
 }
 
 // ending is how a call must end in the silence.
@@ -68,9 +62,7 @@ func (m *smbModel) toggleSilence(t *rapid.T) {
 	late := m.silence.mapping
 	m.answer(t)
 	if late != nil && rapid.Bool().Draw(t, "asked again") {
-		m.stageWith(t, late.path, late.share, late.tenant, m.mapping(t, late.share), func() (bool, error) {
-			return false, m.newMapping(t.Context(), late.path, late.share, late.tenant)
-		})
+		m.stageWith(t, *late, m.mapping(t, late.share), func() (bool, error) { return false, m.newMapping(t.Context(), *late) })
 	}
 }
 
@@ -118,30 +110,36 @@ func (m *smbModel) silencing(t *rapid.T, at int, call func(context.Context) erro
 	return errdefs.KindOf(err) == errdefs.DeadlineExceeded, err
 }
 
-// stageInSilence stages while the server does not answer, or until it does.
-func (m *smbModel) stageInSilence(t *rapid.T, path, share string, tenant simhost.SMBCredential) {
-	s, p, asked := m.silence, drawPatience(t), pending{path, share, tenant}
-	call := func(ctx context.Context) error { return m.newMapping(ctx, path, share, tenant) }
-	want := s.wantStage(asked, m.mapping(t, share), m.mapping(t, otherShare(share)), p)
-	if want.after > 0 && !s.hangsBeside(share) && rapid.Bool().Draw(t, "answers meanwhile") {
-		m.stageWith(t, path, share, tenant, m.onceAnswered(t, share), func() (bool, error) {
-			return false, m.answerTo(t, func() error { return call(t.Context()) })
-		})
+// stageInSilence stages while the server does not answer, or until it does: often
+// what hangs already, as kubelet asks again.
+func (m *smbModel) stageInSilence(t *rapid.T, asked claim) {
+	s, p := m.silence, drawPatience(t)
+	if s.mapping != nil && rapid.Bool().Draw(t, "asked again") {
+		asked = *s.mapping
+	}
+	call := func(ctx context.Context) error { return m.newMapping(ctx, asked) }
+	want := s.wantStage(asked, m.mapping(t, asked.share), m.mapping(t, otherShare(asked.share)), p)
+	if want.after > 0 && !s.hangsBeside(asked.share) && rapid.Bool().Draw(t, "answers meanwhile") {
+		m.node.Calls().Reset()
+		m.stageWith(t, asked, m.onceAnswered(t, asked.share), func() (bool, error) { return false, m.answerTo(t, call) })
+		if by := m.node.Calls().ByMethod(); s.joins(asked) && by["Session.Get"]+by["Session.Start"] > 0 {
+			t.Fatalf("a call that joins has begun anew: %v", by)
+		}
 		return
 	}
-	m.endsSo(t, want, p, call)
+	_ = m.endsSo(t, want, p, call)
 	if want.hangs == s.change() {
 		s.mapping = &asked
 	}
-	if m.paths[path] == "" && s.mapping.isFor(asked) {
-		m.paths[path], m.unsure[path] = share, true
+	if m.paths[asked.path] == "" && s.joins(asked) {
+		m.paths[asked.path], m.unsure[asked.path] = asked.share, true
 	}
 }
 
 // answerTo makes the server answer while a call waits for it.
-func (m *smbModel) answerTo(t *rapid.T, call func() error) error {
+func (m *smbModel) answerTo(t *rapid.T, call func(context.Context) error) error {
 	done := make(chan error, 1)
-	go func() { done <- call() }()
+	go func() { done <- call(t.Context()) }()
 	synctest.Wait()
 	m.answer(t)
 	return <-done
@@ -162,18 +160,20 @@ func (m *smbModel) unstageInSilence(t *rapid.T, share string, last bool, call fu
 	return m.endsSo(t, m.silence.wantUnstage(share, last, m.mapping(t, share), p), p, call)
 }
 
-// look looks for a path on the server, which does not answer.
+// look looks for paths on the server, which does not answer.
 func (m *smbModel) look(t *rapid.T) {
 	if m.silence == nil {
 		t.Skip("the server answers")
 	}
-	path := rapid.SampledFrom([]string{`\\files\one`, `\\files\one\dir`, `\\files\two`}).Draw(t, "remote path")
+	remote := rapid.SampledFrom([]string{`\\files\one`, `\\files\one\dir`, `\\files\two`, `\\files\two\dir`})
 	p := drawPatience(t)
-	want := m.silence.ifRoom("look up of "+path, p.outlasted(blocking.QueryBudget))
-	_ = m.endsSo(t, want, p, func(ctx context.Context) error {
-		_, err := m.Filesystem.PathExists(ctx, &filesystem.PathExistsRequest{Path: path})
-		return err
-	})
+	for _, path := range rapid.SliceOfN(remote, 1, 5).Draw(t, "remote paths") {
+		want := m.silence.ifRoom("look up of "+path, p.outlasted(blocking.QueryBudget))
+		_ = m.endsSo(t, want, p, func(ctx context.Context) error {
+			_, err := m.Filesystem.PathExists(ctx, &filesystem.PathExistsRequest{Path: path})
+			return err
+		})
+	}
 }
 
 // endsSo makes a call in the silence, and notes what of it hangs.
@@ -202,8 +202,8 @@ func (m *smbModel) endsSo(t *rapid.T, want ending, p patience, call func(context
 // elsewhere uses a server that nothing is wrong with: without a wait, and at the
 // usual cost (docs/architecture.md).
 func (m *smbModel) elsewhere(t *rapid.T) {
-	tenant := simhost.SMBCredential{User: modelUsers[0], Password: calmPassword}
-	mapped := func() error { return m.newMapping(t.Context(), "", calmShare, tenant) }
+	calm := claim{"", calmShare, simhost.SMBCredential{User: modelUsers[0], Password: calmPassword}}
+	mapped := func() error { return m.newMapping(t.Context(), calm) }
 	unmapped := func() error {
 		_, err := m.SMB.RemoveSMBGlobalMapping(t.Context(), &smb.RemoveSMBGlobalMappingRequest{RemotePath: calmShare})
 		return err
@@ -220,7 +220,7 @@ func (m *smbModel) elsewhere(t *rapid.T) {
 }
 
 // wantStage is how staging ends in the silence.
-func (s *silence) wantStage(asked pending, before, beside *simhost.SMBMapping, p patience) ending {
+func (s *silence) wantStage(asked claim, before, beside *simhost.SMBMapping, p patience) ending {
 	switch {
 	case s.mapping != nil && s.mapping.share == asked.share: // joins it, or waits for it
 		return p.outlasted(blocking.ChangeBudget)
@@ -316,8 +316,9 @@ func (s *silence) endProcess() {
 	s.mapping, s.looks = nil, nil
 }
 
-func (p *pending) isFor(asked pending) bool {
-	return p != nil && p.share == asked.share && p.tenant == asked.tenant
+// joins reports whether what is asked for is being made.
+func (s *silence) joins(asked claim) bool {
+	return s.mapping != nil && s.mapping.share == asked.share && s.mapping.tenant == asked.tenant
 }
 
 // outlasted is the ending of a call that waits as long as its caller.
