@@ -247,3 +247,23 @@ func TestRefusedByHang_ProvesNothing(t *testing.T) {
 		s.wantKind(s.mapAs(dataShare, stranger), errdefs.ErrCredentialConflict)
 	})
 }
+
+// field-reports.md M06: when the answer to the removal of a mapping is lost, what
+// was good for it does not open the one that another has made since.
+func TestLostRemoval_ProvesNothing(t *testing.T) {
+	inSite(t, spec(), func(s *site) {
+		s.must(s.mapAs(dataShare, bob))
+		s.node.OnCall(func(c simhost.Call, do func() error) error {
+			err := do()
+			if err == nil && c.Method == "Session.Start" {
+				return win.RPC_S_SERVER_UNAVAILABLE
+			}
+			return err
+		})
+		s.wantKind(s.unmap(dataShare), win.RPC_S_SERVER_UNAVAILABLE)
+		s.node.OnCall(nil)
+		s.must(s.node.AddSMBMapping(simhost.SMBMapping{RemotePath: dataShare, Credential: alice, Privacy: true}))
+		s.must(s.node.SetSMBPassword("files", bob.User, "rotated"))
+		s.wantKind(s.mapAs(dataShare, bob), errdefs.ErrPermissionDenied)
+	})
+}

@@ -140,13 +140,14 @@ func (s *SMB) remove(ctx context.Context, share winpath.Share) error {
 	return s.drop(ctx, m)
 }
 
-// drop removes a mapping and forgets whose it was.
+// drop removes a mapping and forgets whose it was, also where nobody can say
+// whether it was removed: another may make the next one.
 func (s *SMB) drop(ctx context.Context, m hostapi.Mapping) error {
-	if err := s.host.Unmap(ctx, m); err != nil {
-		return err
+	err := s.host.Unmap(ctx, m)
+	if err == nil || !hostapi.NotMade(err) {
+		s.host.Forget(m.Share)
 	}
-	s.host.Forget(m.Share)
-	return nil
+	return err
 }
 
 // ListMappings lists the node's global mappings, whoever made them. Where there
