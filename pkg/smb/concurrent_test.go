@@ -102,7 +102,7 @@ func TestServerDown_MappingStays(t *testing.T) {
 		s.must(s.mapAs(dataShare, bob))
 		s.must(s.node.FailSMBServer("files", uint32(win.ERROR_BAD_NETPATH)))
 		for _, c := range []simhost.SMBCredential{bob, alice, wrong} {
-			if err := s.mapAs(dataShare, c); kindOf(err) != errdefs.Unavailable || !errors.Is(err, win.ERROR_BAD_NETPATH) {
+			if err := s.mapAs(dataShare, c); errdefs.KindOf(err) != errdefs.Unavailable || !errors.Is(err, win.ERROR_BAD_NETPATH) {
 				s.Errorf("%s: %v", c.User, err)
 			}
 		}
@@ -221,7 +221,7 @@ func TestThousandRequests(t *testing.T) {
 		for err := range failures {
 			if err != nil {
 				failed++
-				if kind := kindOf(err); kind != errdefs.Unavailable && kind != errdefs.FailedPrecondition {
+				if kind := errdefs.KindOf(err); kind != errdefs.Unavailable && kind != errdefs.FailedPrecondition {
 					s.Errorf("%s: %v", kind, err)
 				}
 			}

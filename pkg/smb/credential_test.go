@@ -79,7 +79,7 @@ func TestCannotTell(t *testing.T) {
 				breaks(s)
 				s.must(s.mapAs(dataShare, simhost.SMBCredential{User: "BOB", Password: "rotated"}))
 				err := s.mapAs(dataShare, alice)
-				if !errors.Is(err, errdefs.ErrCredentialConflict) || kindOf(err) != errdefs.FailedPrecondition {
+				if !errors.Is(err, errdefs.ErrCredentialConflict) || errdefs.KindOf(err) != errdefs.FailedPrecondition {
 					s.Errorf("another user: %v", err)
 				}
 				s.restart() // whose it was is not known now

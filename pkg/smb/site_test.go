@@ -5,11 +5,11 @@ package smb_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
-	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/smb"
@@ -163,16 +163,14 @@ func (s *site) changes() (made, removed int) {
 			continue
 		}
 		switch {
-		case hasPrefix(c.Subject, "MSFT_SmbGlobalMapping.Create"):
+		case strings.HasPrefix(c.Subject, "MSFT_SmbGlobalMapping.Create"):
 			made++
-		case hasPrefix(c.Subject, "MSFT_SmbGlobalMapping.Remove"):
+		case strings.HasPrefix(c.Subject, "MSFT_SmbGlobalMapping.Remove"):
 			removed++
 		}
 	}
 	return made, removed
 }
-
-func hasPrefix(s, prefix string) bool { return len(s) >= len(prefix) && s[:len(prefix)] == prefix }
 
 // wantChanges wants that many mappings made and removed since reset.
 func (s *site) wantChanges(made, removed int) {
@@ -181,5 +179,3 @@ func (s *site) wantChanges(made, removed int) {
 		s.Errorf("made %d and removed %d mappings, want %d and %d", m, r, made, removed)
 	}
 }
-
-func kindOf(err error) errdefs.Kind { return errdefs.KindOf(err) }
