@@ -19,12 +19,14 @@ import (
 // fault is what goes wrong in a call of a group.
 type fault struct {
 	at       int             // which boundary call fails, 0: none
+	only     string          // of those of a method; "" for all
 	after    bool            // it fails when it has had its effect
 	fatal    bool            // the process ends there: no call is made any more
 	code     win.Errno       // of calls that are none of WMI's
 	com      win.HRESULT     // of those that are,
 	returned win.ReturnValue // but for methods that have done what they were to
-	gave     error           // which of them it was
+	gave     error           // which of them it was,
+	in       string          // and of which method
 }
 
 // drawFault draws a fault whose code is no answer: it tells nothing of what was
@@ -60,7 +62,7 @@ func (f *fault) strike(node *simhost.Node, call func() error) (struck bool, err 
 		switch {
 		case int(made.Load()) >= f.at && f.fatal:
 			return f.of(c)
-		case strings.HasPrefix(c.Method, "WMI."), int(made.Add(1)) != f.at:
+		case strings.HasPrefix(c.Method, "WMI."), f.only != "" && f.only != c.Method, int(made.Add(1)) != f.at:
 			return do()
 		}
 		return f.fail(c, do)
@@ -72,6 +74,7 @@ func (f *fault) strike(node *simhost.Node, call func() error) (struck bool, err 
 }
 
 func (f *fault) fail(c simhost.Call, do func() error) error {
+	f.in = c.Method
 	if f.after {
 		if f.gave = do(); f.gave != nil { // by itself
 			return f.gave
@@ -97,7 +100,17 @@ func (f *fault) of(c simhost.Call) error {
 // tells: the code is an answer as much as a failure.
 func (f *fault) tells() bool {
 	code, ok := f.gave.(win.Errno) //nolint:errorlint // as it was given
-	return ok && slices.Contains([]win.Errno{win.ERROR_INVALID_PARAMETER, win.ERROR_DEVICE_NOT_CONNECTED}, code)
+	return ok && slices.Contains([]win.Errno{win.ERROR_NOT_READY, win.ERROR_INVALID_PARAMETER, win.ERROR_DEVICE_NOT_CONNECTED}, code)
+}
+
+// vital are the calls that must not fail unheard: what they do not write is lost,
+// and what they do not read is not known to be empty (behaviour.md VOL-18;
+// docs/architecture.md).
+var vital = []string{"Device.Flush", "Device.ReadAt"}
+
+// forbids reports that a call may not go on.
+func (f *fault) forbids() bool {
+	return slices.Contains(vital, f.in) && errors.Is(f.gave, f.code) && !f.tells()
 }
 
 // explains reports whether an error has a cause in it, unless that was an answer,

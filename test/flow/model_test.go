@@ -51,7 +51,14 @@ type modelDisk struct {
 	partition  simhost.Size // its length
 	fileSystem simhost.Size // what it covers of it, 0 for RAW
 	marks      []string     // files in it
+	foreign    int64        // where a file system of Linux begins, 0: nowhere
 }
+
+// linux is by what a file system of Linux is known.
+const linux = "\x53\xef"
+
+// isForeign: what Windows calls empty is in use.
+func (d *modelDisk) isForeign() bool { return d.foreign != 0 }
 
 // live: Windows shows the disk's volume.
 func (d *modelDisk) live() bool { return d.attached && !d.offline && !d.unseen && d.id != "" }
@@ -87,8 +94,12 @@ func newModel(t *rapid.T) *model {
 	m.begin(t)
 	for _, d := range m.disks { // most runs begin with something to work on
 		m.attachDisk(t, d)
-		if rapid.Bool().Draw(t, "partitioned") {
+		if often(t) {
 			m.partitionDisk(t, d)
+		}
+		if d.live() && often(t) {
+			m.formatVolume(t, d)
+			m.mountAt(t, d, drawFolder(t))
 		}
 	}
 	return m
@@ -140,6 +151,9 @@ func (m *model) drawVolume(t *rapid.T) *modelDisk {
 	return m.drawWhere(t, func(d *modelDisk) bool { return d.id != "" })
 }
 
+// often is what three of four draws are.
+func often(t *rapid.T) bool { return rapid.IntRange(0, 3).Draw(t, "often") > 0 }
+
 func drawFolder(t *rapid.T) string { return rapid.SampledFrom(folders).Draw(t, "folder") }
 
 // want judges the error of a call.
@@ -158,6 +172,18 @@ type change struct {
 	call  func() error
 	kind  errdefs.Kind
 	steps []func() // what becomes of the model, in this order
+	// between: there are states between them that only the same call mends.
+	between bool
+}
+
+// drawDiskFault draws a fault of one of the first calls, or of a vital one.
+func drawDiskFault(t *rapid.T, calls int) fault {
+	f := drawFaultOf(t, calls, win.ERROR_ACCESS_DENIED, win.ERROR_NOT_READY, win.ERROR_SHARING_VIOLATION, win.ERROR_INVALID_PARAMETER,
+		win.ERROR_SEM_TIMEOUT, win.ERROR_BUSY, win.ERROR_IO_DEVICE, win.ERROR_DEVICE_NOT_CONNECTED)
+	if f.at > 0 && !often(t) {
+		f.at, f.only = 1, rapid.SampledFrom(vital).Draw(t, "only")
+	}
+	return f
 }
 
 // makes makes a change, disturbed or not. Undisturbed it ends as it must.
@@ -165,8 +191,7 @@ type change struct {
 // again ends as an undisturbed one.
 func (m *model) makes(t *rapid.T, c change) {
 	before := m.node.Snapshot()
-	f := drawFaultOf(t, c.calls, win.ERROR_ACCESS_DENIED, win.ERROR_NOT_READY, win.ERROR_SHARING_VIOLATION, win.ERROR_INVALID_PARAMETER,
-		win.ERROR_SEM_TIMEOUT, win.ERROR_BUSY, win.ERROR_IO_DEVICE, win.ERROR_DEVICE_NOT_CONNECTED)
+	f := drawDiskFault(t, c.calls)
 	struck, err := f.strike(m.node, c.call)
 	if struck && f.fatal {
 		m.restart(t)
@@ -175,10 +200,13 @@ func (m *model) makes(t *rapid.T, c change) {
 	if struck && (err != nil || f.tells()) {
 		c = m.cutOff(t, c, f, err)
 	} else {
+		if struck && f.forbids() {
+			t.Fatalf("%v of %s was passed over", f.gave, f.in)
+		}
 		m.ends(t, c, err)
 	}
 	m.spares(t, c, before)
-	if struck && (rapid.Bool().Draw(t, "again") || c.of != nil && c.of.unseen) {
+	if struck && (rapid.Bool().Draw(t, "again") || c.between) {
 		err = c.call()
 		settle()
 		m.ends(t, c, err)
@@ -201,7 +229,7 @@ func (m *model) ends(t *rapid.T, c change, err error) {
 // left of the change.
 func (m *model) cutOff(t *rapid.T, c change, f fault, err error) change {
 	if err != nil && errdefs.KindOf(err) != c.kind && !f.explains(err) {
-		t.Fatalf("%v does not explain %v", err, f.gave)
+		t.Fatalf("%v does not explain %v of %s", err, f.gave, f.in)
 	}
 	refused := c.kind != errdefs.None && !f.tells()
 	for !refused && len(c.steps) > 0 && simhost.Diff(m.facts(), m.found()) != "" {
@@ -223,8 +251,8 @@ func (m *model) spares(t *rapid.T, c change, before simhost.Snapshot) {
 
 func (c change) names(fact string) bool {
 	switch {
-	case strings.Contains(fact, " known size: "): // that Windows has looked at a disk is no change
-		return true
+	case strings.Contains(fact, " known size: "), strings.Count(fact, " bytes usable, ") == 2:
+		return true // Windows has looked how large a disk is, which is no change
 	case c.at != "" && strings.Contains(fact, c.at):
 		return true
 	case c.of == nil:
@@ -240,6 +268,9 @@ func (m *model) facts() simhost.Snapshot {
 		fmt.Fprintf(&b, "disk %s state: %s\n", d.name, d.state())
 		if d.id != "" {
 			fmt.Fprintf(&b, "disk %s partition: %s\n", d.name, d.partition)
+		}
+		if d.foreign != 0 {
+			fmt.Fprintf(&b, "disk %s holds: %q\n", d.name, linux)
 		}
 		if !d.live() {
 			continue
@@ -293,13 +324,31 @@ var modelFacts = []struct {
 func (m *model) found() simhost.Snapshot {
 	var b strings.Builder
 	for line := range strings.Lines(string(m.node.Snapshot())) {
+		if at, is := strings.CutPrefix(line, "mount manager "); is && !m.isMounted(at) {
+			continue // what it remembers of other folders hurts nobody
+		}
 		for _, f := range modelFacts {
 			if f.line.MatchString(line) && !strings.Contains(line, m.boot) {
 				b.WriteString(f.line.ReplaceAllString(line, f.fact))
 			}
 		}
 	}
+	for _, d := range m.disks {
+		if held, err := m.node.ReadMedia(d.name, d.foreign, len(linux)); d.foreign != 0 && err == nil {
+			fmt.Fprintf(&b, "disk %s holds: %q\n", d.name, held)
+		}
+	}
 	return simhost.Snapshot(b.String())
+}
+
+// isMounted reports whether a text begins with a folder where a volume is mounted.
+func (m *model) isMounted(text string) bool {
+	for folder := range m.mounts {
+		if strings.HasPrefix(text, folder) {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *model) checkFacts(t *rapid.T) {
@@ -361,12 +410,18 @@ func numberOf(d *modelDisk) uint32 {
 func (m *model) partition(t *rapid.T) { m.partitionDisk(t, m.drawDisk(t)) }
 
 func (m *model) partitionDisk(t *rapid.T, d *modelDisk) {
+	overwrite := d.isForeign() && rapid.Bool().Draw(t, "overwrite")
 	c := change{of: d, calls: 80, kind: attachedOr(d, errdefs.NotFound), call: func() error {
-		_, err := m.Disk.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: numberOf(d)})
+		_, err := m.Disk.PartitionDisk(t.Context(), &disk.PartitionDiskRequest{DiskNumber: numberOf(d), Overwrite: overwrite})
 		return err
 	}}
-	if d.attached && d.id == "" {
-		c.steps = []func(){func() { d.offline = false }, func() { m.arrived(t, d) }}
+	switch {
+	case !d.attached || d.id != "":
+	case d.isForeign() && !overwrite:
+		c.kind = errdefs.FailedPrecondition
+	default:
+		c.steps = []func(){func() { d.offline, d.foreign = false, 0 }, func() { m.arrived(t, d) }}
+		c.between = overwrite
 	}
 	m.makes(t, c)
 }
@@ -386,32 +441,41 @@ func (m *model) arrived(t *rapid.T, d *modelDisk) {
 }
 
 func (m *model) setState(t *rapid.T) {
-	d, online := m.drawDisk(t), rapid.Bool().Draw(t, "online")
-	c := change{of: d, calls: 8, kind: attachedOr(d, errdefs.NotFound), call: func() error {
+	d := m.drawDisk(t)
+	online := d.offline == often(t)
+	c := change{of: d, calls: 6, kind: attachedOr(d, errdefs.NotFound), call: func() error {
 		_, err := m.Disk.SetDiskState(t.Context(), &disk.SetDiskStateRequest{DiskNumber: numberOf(d), IsOnline: online})
 		return err
 	}}
 	if d.attached {
 		comes := online && d.offline
 		c.steps = []func(){func() { d.offline, d.unseen = !online, comes }, func() { d.unseen = false }}
+		c.between = comes
 	}
 	m.makes(t, c)
 }
 
-func (m *model) format(t *rapid.T) {
-	d := m.drawVolume(t)
+func (m *model) format(t *rapid.T) { m.formatVolume(t, m.drawVolume(t)) }
+
+func (m *model) formatVolume(t *rapid.T, d *modelDisk) {
+	overwrite := d.isForeign() && rapid.Bool().Draw(t, "overwrite")
 	c := change{of: d, calls: 40, kind: m.gone(d), call: func() error {
-		_, err := m.Volume.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeID: d.id})
+		_, err := m.Volume.FormatVolume(t.Context(), &volume.FormatVolumeRequest{VolumeID: d.id, Overwrite: overwrite})
 		return err
 	}}
-	if d.live() {
-		c.steps = []func(){func() { d.fileSystem, d.marks = d.partition, nil }}
+	switch {
+	case !d.live():
+	case d.isForeign() && !overwrite:
+		c.kind = errdefs.FailedPrecondition
+	default:
+		c.steps = []func(){func() { d.fileSystem, d.marks, d.foreign = d.partition, nil, 0 }}
 	}
 	m.makes(t, c)
 }
 
-func (m *model) mount(t *rapid.T) {
-	d, folder := m.drawVolume(t), drawFolder(t)
+func (m *model) mount(t *rapid.T) { m.mountAt(t, m.drawVolume(t), drawFolder(t)) }
+
+func (m *model) mountAt(t *rapid.T, d *modelDisk, folder string) {
 	c := change{of: d, at: folder, calls: 10, kind: m.gone(d), call: func() error {
 		_, err := m.Volume.MountVolume(t.Context(), &volume.MountVolumeRequest{VolumeID: d.id, TargetPath: folder})
 		return err
@@ -435,7 +499,10 @@ func (m *model) mount(t *rapid.T) {
 
 func (m *model) unmount(t *rapid.T) {
 	d, folder := m.drawVolume(t), drawFolder(t)
-	c := change{of: d, at: folder, calls: 10, call: func() error {
+	if at := m.mounts[folder]; at != nil && often(t) {
+		d = at
+	}
+	c := change{of: d, at: folder, calls: 8, call: func() error {
 		_, err := m.Volume.UnmountVolume(t.Context(), &volume.UnmountVolumeRequest{VolumeID: d.id, TargetPath: folder})
 		return err
 	}}
@@ -470,7 +537,11 @@ func (m *model) resize(t *rapid.T) {
 		c.kind = errdefs.OutOfRange
 	}
 	if c.kind == errdefs.None {
-		c.steps = []func(){func() { d.partition = (grown + 511) / 512 * 512 }, func() { d.fileSystem = min(d.fileSystem, 1) * d.partition }}
+		c.steps = []func(){func() { d.partition = (grown + 511) / 512 * 512 }, func() {
+			if d.fileSystem > 0 {
+				d.fileSystem = d.partition
+			}
+		}}
 	}
 	m.makes(t, c)
 }
@@ -491,9 +562,7 @@ func (m *model) rmdir(t *rapid.T) {
 func (m *model) mkdir(t *rapid.T) {
 	folder, kind := drawFolder(t), errdefs.None
 	if at := m.mounts[folder]; at != nil && !at.live() {
-		if kind = m.gone(at); kind == errdefs.NotFound {
-			kind = errdefs.AlreadyExists // something is there, and leads nowhere
-		}
+		kind = errdefs.AlreadyExists // something is there, and leads nowhere
 	}
 	m.makes(t, change{
 		at: folder, calls: 10, kind: kind,
@@ -516,6 +585,16 @@ func (m *model) write(t *rapid.T) {
 	mark := fmt.Sprintf("mark%d", m.marks)
 	want(t, m.node.AddFile(folder+`\`+mark, 1), errdefs.None)
 	d.marks = append(d.marks, mark)
+}
+
+// writeLinux is another system that uses what Windows calls empty.
+func (m *model) writeLinux(t *rapid.T) {
+	d := m.drawWhere(t, func(d *modelDisk) bool { return d.fileSystem == 0 })
+	d.foreign = 1024 + 56
+	if d.id != "" {
+		d.foreign += int64(16 * simhost.MiB)
+	}
+	want(t, m.node.SetMedia(d.name, d.foreign, []byte(linux)), errdefs.None)
 }
 
 // check compares the node, and all that the groups tell, with the model.
@@ -561,7 +640,11 @@ func (m *model) checkDisk(t *rapid.T, d *modelDisk) {
 		}
 		return
 	}
-	want(t, err, errdefs.None)
+	if d.isForeign() {
+		want(t, err, errdefs.FailedPrecondition)
+	} else {
+		want(t, err, errdefs.None)
+	}
 	stats, err := m.Volume.GetVolumeStats(t.Context(), &volume.GetVolumeStatsRequest{VolumeID: d.id})
 	want(t, err, errdefs.None)
 	if number.DiskNumber != d.number || formatted.Formatted != (d.fileSystem > 0) || simhost.Size(stats.TotalBytes) != d.fileSystem {
@@ -614,8 +697,8 @@ func TestModel(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"attach": m.attach, "detach": m.detach, "growDisk": m.growDisk,
 			"partition": m.partition, "setState": m.setState, "format": m.format,
-			"mount": m.mount, "unmount": m.unmount, "resize": m.resize, "write": m.write,
-			"rmdir": m.rmdir, "mkdir": m.mkdir, "restart": m.restart, "reboot": m.reboot,
+			"mount": m.mount, "unmount": m.unmount, "unmountMore": m.unmount, "resize": m.resize, "write": m.write, "writeLinux": m.writeLinux,
+			"rmdir": m.rmdir, "mkdir": m.mkdir, "reboot": m.reboot,
 			"": m.check,
 		})
 	})
