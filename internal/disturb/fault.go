@@ -69,7 +69,11 @@ func (s subject) faults(t *testing.T, o outcome) {
 // sample is how many faults each boundary call gets by default.
 const sample = 2
 
-// picker picks of the faults of a call: those that FAULTS wants.
+// plain: nothing but that the call has failed.
+func (f fault) plain() bool { return f.err != nil && !f.lasts && !f.returns && !telling(f.err) }
+
+// picker picks of the faults of a call: those that FAULTS wants. One of them is
+// plain, so that every error is looked at.
 func picker(name string) func([]fault) []fault {
 	wanted := os.Getenv("FAULTS")
 	if wanted == "all" {
@@ -81,6 +85,8 @@ func picker(name string) func([]fault) []fault {
 	r := rand.New(rand.NewPCG(seed, h.Sum64()))
 	return func(list []fault) []fault {
 		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		first := slices.IndexFunc(list, fault.plain)
+		list[0], list[first] = list[first], list[0]
 		return list[:min(sample, len(list))]
 	}
 }
