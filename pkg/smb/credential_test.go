@@ -171,6 +171,26 @@ func TestConflict_OneLookFails(t *testing.T) {
 	}
 }
 
+// A mapping of which nobody can tell whether it works stays, and so does the
+// conflict with it: it is tried again once, and explained.
+func TestConflict_CannotTell(t *testing.T) {
+	inSite(t, spec(), func(s *site) {
+		s.must(s.mapAs(otherShare, bob))
+		s.node.OnCall(func(c simhost.Call, do func() error) error {
+			if c.Method == "Files.Open" {
+				return win.ERROR_BAD_NETPATH
+			}
+			return do()
+		})
+		s.node.Calls().Reset()
+		err := s.mapAs(dataShare, alice)
+		s.wantKind(err, errdefs.ErrCredentialConflict)
+		s.wantKind(err, win.ERROR_BAD_NETPATH)
+		s.wantChanges(2, 0)
+		s.wantMapped(otherShare, bob)
+	})
+}
+
 // A wrong password is let in by nothing that fails meanwhile, and takes no mapping
 // away (field-reports.md M06, M09).
 func TestWrongPassword_WhileWindowsFails(t *testing.T) {

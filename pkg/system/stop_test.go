@@ -313,7 +313,7 @@ func TestStopService_SYS8_TimesOut(t *testing.T) {
 					s.Errorf("took %v", took)
 				}
 				s.wantKind(err, errdefs.DeadlineExceeded, 0)
-				for _, part := range []string{"timed out waiting for the service to stop", "Stop Pending", "may still happen"} {
+				for _, part := range []string{"timed out waiting for the service to stop, which may still happen (state Stop Pending"} {
 					if !strings.Contains(err.Error(), part) {
 						s.Errorf("no %q in %v", part, err)
 					}
