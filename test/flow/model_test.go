@@ -442,6 +442,9 @@ func (m *model) arrived(t *rapid.T, d *modelDisk) {
 
 func (m *model) setState(t *rapid.T) {
 	d := m.drawDisk(t)
+	if at := slices.IndexFunc(m.disks, func(d *modelDisk) bool { return d.offline }); at >= 0 && often(t) {
+		d = m.disks[at]
+	}
 	online := d.offline == often(t)
 	c := change{of: d, calls: 6, kind: attachedOr(d, errdefs.NotFound), call: func() error {
 		_, err := m.Disk.SetDiskState(t.Context(), &disk.SetDiskStateRequest{DiskNumber: numberOf(d), IsOnline: online})
@@ -696,7 +699,7 @@ func TestModel(t *testing.T) {
 		m := newModel(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"attach": m.attach, "detach": m.detach, "growDisk": m.growDisk,
-			"partition": m.partition, "setState": m.setState, "format": m.format,
+			"partition": m.partition, "setState": m.setState, "setStateMore": m.setState, "format": m.format,
 			"mount": m.mount, "unmount": m.unmount, "unmountMore": m.unmount, "resize": m.resize, "write": m.write, "writeLinux": m.writeLinux,
 			"rmdir": m.rmdir, "mkdir": m.mkdir, "reboot": m.reboot,
 			"": m.check,
