@@ -191,6 +191,26 @@ func TestConflict_CannotTell(t *testing.T) {
 	})
 }
 
+// Where a stale mapping cannot be removed, the conflict says so.
+func TestConflict_CannotClear(t *testing.T) {
+	inSite(t, spec(), func(s *site) {
+		s.must(s.mapAs(otherShare, bob))
+		s.must(s.node.SetSMBStatus(otherShare, uint32(smb.StatusNetworkError)))
+		s.node.OnCall(func(c simhost.Call, do func() error) error {
+			switch {
+			case c.Method == "Files.Open":
+				return win.ERROR_NO_SYSTEM_RESOURCES
+			case strings.HasPrefix(c.Subject, "MSFT_SmbGlobalMapping.Remove"):
+				return win.WBEM_E_ACCESS_DENIED
+			}
+			return do()
+		})
+		err := s.mapAs(dataShare, alice)
+		s.wantKind(err, errdefs.ErrCredentialConflict)
+		s.wantKind(err, win.WBEM_E_ACCESS_DENIED)
+	})
+}
+
 // A wrong password is let in by nothing that fails meanwhile, and takes no mapping
 // away (field-reports.md M06, M09).
 func TestWrongPassword_WhileWindowsFails(t *testing.T) {
