@@ -67,13 +67,15 @@ func (s subject) faults(t *testing.T, o outcome) {
 }
 
 // sample is how many faults each boundary call gets by default.
-const sample = 2
+const sample = 6
 
 // plain: nothing but that the call has failed.
 func (f fault) plain() bool { return f.err != nil && !f.lasts && !f.returns && !telling(f.err) }
 
+func (f fault) alters() bool { return f.alter != nil }
+
 // picker picks of the faults of a call: those that FAULTS wants. One of them is
-// plain, so that every error is looked at.
+// plain, so that every error is looked at, and one alters the answer.
 func picker(name string) func([]fault) []fault {
 	wanted := os.Getenv("FAULTS")
 	if wanted == "all" {
@@ -85,8 +87,11 @@ func picker(name string) func([]fault) []fault {
 	r := rand.New(rand.NewPCG(seed, h.Sum64()))
 	return func(list []fault) []fault {
 		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-		first := slices.IndexFunc(list, fault.plain)
-		list[0], list[first] = list[first], list[0]
+		for place, is := range []func(fault) bool{fault.plain, fault.alters} {
+			if i := slices.IndexFunc(list, is); i >= 0 {
+				list[place], list[i] = list[i], list[place]
+			}
+		}
 		return list[:min(sample, len(list))]
 	}
 }
