@@ -144,14 +144,15 @@ func (f *Filesystem) createLink(ctx context.Context, link, source winpath.Path, 
 	if !isKind(err, errdefs.AlreadyExists) {
 		return err
 	}
-	existing, readErr := f.host.LinkLike(ctx, link, directory)
-	if readErr != nil {
-		return err // something else is there
-	}
-	if target, targetErr := existing.Target(); targetErr == nil && existing.Kind == hostapi.Symlink && target.Key() == source.Key() {
+	if existing, readErr := f.host.LinkLike(ctx, link, directory); readErr == nil && leadsTo(existing, source) {
 		return nil
 	}
-	return err
+	return err // something else is there
+}
+
+func leadsTo(link hostapi.Link, source winpath.Path) bool {
+	target, err := link.Target()
+	return err == nil && link.Kind == hostapi.Symlink && target.Key() == source.Key()
 }
 
 // maxTargetText is how long a link's target may be without \\?\ in front.

@@ -35,13 +35,11 @@ func (h *host) query(ctx context.Context, q wmi.Query) ([]wmi.Row, error) {
 	return rows, known(err)
 }
 
-// finish starts a method if anybody still wants it, and runs it to its end.
+// finish starts a method, which once begun reaches its end whatever becomes of its
+// caller.
 // server is what hangs together with it.
 func (h *host) finish(ctx context.Context, change, object, server string, m wmi.Method) error {
 	_, err := blocking.Finish(ctx, h.calls, blocking.Call{Kind: change, Object: object, Group: server}, func() (struct{}, error) {
-		if err := h.calls.Wanted(ctx); err != nil {
-			return struct{}{}, err
-		}
 		_, err := h.wmi.Call(ctx, namespace, m)
 		return struct{}{}, known(err)
 	})

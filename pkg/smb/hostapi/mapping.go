@@ -179,15 +179,12 @@ func isGone(err error) bool {
 	return errors.Is(err, win.WBEM_E_NOT_FOUND) || errors.Is(err, win.ERROR_NOT_CONNECTED) || errors.Is(err, win.ERROR_NOT_FOUND)
 }
 
-// change calls a method as a step that reaches its end whatever becomes of its
+// change calls a method, which once begun reaches its end whatever becomes of its
 // caller, one at a time for a server.
 func (h *host) change(ctx context.Context, server string, m wmi.Method) error {
 	call := blocking.Call{Kind: "change of a mapping", Object: server, Group: server}
 	_, err := blocking.Finish(ctx, h.calls, call, func() (struct{}, error) {
-		if err := h.calls.Wanted(ctx); err != nil {
-			return struct{}{}, err
-		}
-		_, err := h.wmi.Call(context.WithoutCancel(ctx), namespace, m)
+		_, err := h.wmi.Call(ctx, namespace, m)
 		return struct{}{}, windowsCode(err)
 	})
 	return err
