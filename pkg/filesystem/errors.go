@@ -10,14 +10,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 )
 
-// badPath says which field of a request holds a bad path.
-func badPath(op, field string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return errdefs.Wrap(op, field, err)
-}
-
 // failed says which operation on which path failed, unless the error has the
 // form of package os, which says so itself.
 func failed(op, path string, err error) error {

@@ -67,7 +67,7 @@ func (f *Filesystem) PathExists(ctx context.Context, req *PathExistsRequest) (*P
 
 	path, err := f.host.Parse(ctx, req.Path)
 	if err != nil {
-		return resp, badPath(op, "Path", err)
+		return resp, errdefs.Wrap(op, "Path", err)
 	}
 	resp.Exists, err = f.host.Exists(ctx, path)
 	return resp, failed(op, req.Path, hostapi.PathError("lstat", req.Path, err))
@@ -121,7 +121,7 @@ func (f *Filesystem) Mkdir(ctx context.Context, req *MkdirRequest) (*MkdirRespon
 
 	path, err := f.host.Parse(ctx, req.Path)
 	if err != nil {
-		return resp, badPath(op, "Path", err)
+		return resp, errdefs.Wrap(op, "Path", err)
 	}
 	return resp, failed(op, req.Path, hostapi.PathError("mkdir", req.Path, f.mkdir(ctx, path)))
 }

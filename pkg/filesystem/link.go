@@ -53,7 +53,7 @@ func (f *Filesystem) linkState(ctx context.Context, op, text string) (*LinkState
 
 	path, err := f.host.Parse(ctx, text)
 	if err != nil {
-		return resp, badPath(op, "Path", err)
+		return resp, errdefs.Wrap(op, "Path", err)
 	}
 	return resp, failed(op, text, hostapi.PathError("lstat", text, f.followLink(ctx, path, resp)))
 }
@@ -113,11 +113,11 @@ func (f *Filesystem) CreateSymlink(ctx context.Context, req *CreateSymlinkReques
 
 	link, err := f.host.Parse(ctx, req.TargetPath)
 	if err != nil {
-		return resp, badPath(op, "TargetPath", err)
+		return resp, errdefs.Wrap(op, "TargetPath", err)
 	}
 	source, err := f.host.Parse(ctx, req.SourcePath)
 	if err != nil {
-		return resp, badPath(op, "SourcePath", err)
+		return resp, errdefs.Wrap(op, "SourcePath", err)
 	}
 	err = f.createLink(ctx, link, source, req)
 	return resp, failed(op, req.TargetPath, hostapi.LinkError("symlink", req.SourcePath, req.TargetPath, err))

@@ -47,7 +47,7 @@ func (f *Filesystem) Rmdir(ctx context.Context, req *RmdirRequest) (*RmdirRespon
 
 	path, err := f.removable(ctx, req.Path)
 	if err != nil {
-		return resp, badPath(op, "Path", err)
+		return resp, errdefs.Wrap(op, "Path", err)
 	}
 	err = f.rmdir(ctx, path, req.Force)
 	return resp, failed(op, req.Path, hostapi.PathError("remove", req.Path, err))
@@ -71,7 +71,7 @@ func (f *Filesystem) RmdirContents(ctx context.Context, req *RmdirContentsReques
 
 	path, err := f.removable(ctx, req.Path)
 	if err != nil {
-		return resp, badPath(op, "Path", err)
+		return resp, errdefs.Wrap(op, "Path", err)
 	}
 	return resp, failed(op, req.Path, hostapi.PathError("open", req.Path, f.rmdirContents(ctx, path)))
 }

@@ -5,6 +5,7 @@ package hostapi
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/hostpath"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
@@ -94,32 +95,37 @@ func (h *host) descend(ctx context.Context, path winpath.Path, next opener) (obj
 	if err != nil {
 		return object{}, err
 	}
-	way := path.Root()
-	for _, name := range path.Elements() {
-		below, err := h.below(ctx, at, way, name, next)
+	for _, step := range slices.Backward(upwards(path)) {
+		below, err := h.below(ctx, at, step, next)
 		if err = hostpath.Closed(at, err); err != nil {
 			return object{}, closed(below, err)
 		}
 		at = below
-		if way, err = way.Join(name); err != nil {
-			return object{}, closed(at, err)
-		}
 	}
 	return at, nil
 }
 
-// below opens an element of a directory, if that is one.
-func (h *host) below(ctx context.Context, directory object, path winpath.Path, name string, open opener) (object, error) {
+// upwards are the paths from a path up to the first below its root.
+func upwards(path winpath.Path) []winpath.Path {
+	var steps []winpath.Path
+	for ; !path.IsRoot(); path = path.Parent() {
+		steps = append(steps, path)
+	}
+	return steps
+}
+
+// below opens what is at a path, whose directory is open, if that is one.
+func (h *host) below(ctx context.Context, directory object, path winpath.Path, open opener) (object, error) {
 	if err := ctx.Err(); err != nil {
 		return object{}, err
 	}
 	if directory.isLink() {
-		return object{}, refused("directory", path.String(), errCrossing)
+		return object{}, refused("directory", path.Parent().String(), errCrossing)
 	}
 	if !directory.isDirectory() {
 		return object{}, win.ERROR_PATH_NOT_FOUND // as Windows says
 	}
-	return open(directory, name)
+	return open(directory, path.Base())
 }
 
 // at opens what is at a path.
@@ -136,7 +142,7 @@ func (h *host) reach(ctx context.Context, path winpath.Path, open opener) (objec
 	if err != nil {
 		return object{}, err
 	}
-	o, err := h.below(ctx, directory, path.Parent(), path.Base(), open)
+	o, err := h.below(ctx, directory, path, open)
 	if err = hostpath.Closed(directory, err); err != nil {
 		return object{}, closed(o, err)
 	}
