@@ -26,6 +26,7 @@ type fakeWindows struct {
 	registry  map[string][]string // by value name
 	at        map[string]string   // volumes by drive root
 	volumes   []string
+	unlisted  error        // why volumes are not told
 	reads     atomic.Int32 // of the Windows directory
 }
 
@@ -49,7 +50,7 @@ func (w *fakeWindows) VolumeAt(root string) (string, error) {
 	return "", win.ERROR_FILE_NOT_FOUND
 }
 
-func (w *fakeWindows) Volumes() ([]string, error) { return w.volumes, nil }
+func (w *fakeWindows) Volumes() ([]string, error) { return w.volumes, w.unlisted }
 
 // volumeOn is a volume's device with its extents, which is not clustered.
 func volumeOn(on ...abi.DiskExtent) *fakeDevice {

@@ -3,10 +3,13 @@
 package storage
 
 import (
+	"errors"
 	"math"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 )
 
 // How far a partition can grow (windows-api.md 7.11).
@@ -74,5 +77,63 @@ func TestGrower_Lags(t *testing.T) {
 	}
 	if (&grower{fileSystem: "NTFS"}).lags(Growth{Partition: math.MaxInt64}) {
 		t.Error("a file system of unknown size lags")
+	}
+}
+
+// A volume that lies in no or in several partitions is not even looked at.
+func TestGrowVolume_OnePartition(t *testing.T) {
+	part := abi.DiskExtent{Disk: 1, Offset: 1 << 20, Length: 1 << 30}
+	for name, on := range map[string][]abi.DiskExtent{"none": nil, "two": {part, part}} {
+		t.Run(name, func(t *testing.T) {
+			_, err := On(&win.Host{}).GrowVolume(t.Context(), VolumeID{}, on, func(Growth) (int64, error) {
+				t.Error("is planned")
+				return 0, nil
+			})
+			if !errors.Is(err, errdefs.ErrFailedPrecondition) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// What was not reached is never reported as done.
+func TestGrower_Confirm(t *testing.T) {
+	const mib = 1 << 20
+	g := &grower{fileSystem: "NTFS"}
+	for name, tt := range map[string]struct {
+		now  Growth
+		want error
+	}{
+		"reached":           {Growth{Partition: 100 * mib, FileSystem: 100*mib - 512}, nil},
+		"partition":         {Growth{Partition: 100*mib - 1, FileSystem: 100*mib - 512}, errdefs.ErrUnavailable},
+		"file system":       {Growth{Partition: 100 * mib, FileSystem: 90 * mib}, errdefs.ErrUnavailable},
+		"more than planned": {Growth{Partition: 101 * mib, FileSystem: 101*mib - 512}, nil},
+	} {
+		if err := g.confirm(tt.now, 100*mib); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Sizes are told only of the partition in which the volume lies, and only in
+// sectors that there can be.
+func TestGrower_Sizes(t *testing.T) {
+	const mib, gib = int64(1 << 20), int64(1 << 30)
+	g := func(offset int64, sector uint32) *grower {
+		table := gptOf(gptEntry(abi.PARTITION_BASIC_DATA_GUID, 16*mib, gib)).Encode()
+		return &grower{
+			on:       abi.DiskExtent{Disk: 1, Offset: offset, Length: gib},
+			disk:     &fakeDevice{answer: map[uint32]answer{abi.IOCTL_DISK_GET_DRIVE_LAYOUT_EX: always(table)}},
+			geometry: abi.DiskGeometry{DiskSize: 10 * gib, BytesPerSector: sector},
+		}
+	}
+	if now, err := g(16*mib, 512).sizes(); err != nil || now != (Growth{Partition: gib, Largest: 10*gib - 17*mib, Sector: 512}) {
+		t.Errorf("got %+v, %v", now, err)
+	}
+	if _, err := g(17*mib, 512).sizes(); !errors.Is(err, errdefs.ErrUnknownContent) {
+		t.Errorf("no partition there: %v", err)
+	}
+	if _, err := g(16*mib, 0).sizes(); !errors.Is(err, errdefs.ErrUnknownContent) {
+		t.Errorf("no sector: %v", err)
 	}
 }

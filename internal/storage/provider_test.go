@@ -3,6 +3,7 @@
 package storage_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/storage"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/wmi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
@@ -21,7 +23,8 @@ import (
 // provider is the WMI of a node with other rows and results.
 type provider struct {
 	win.WMI
-	rows    func(win.Row) []win.Row                // of MSFT_Disk; nil: as they are
+	class   string                                 // whose rows are others; "" is MSFT_Disk
+	rows    func(win.Row) []win.Row                // nil: as they are
 	results func(method string) (skip bool, c int) // nil: as they are
 
 	mu      sync.Mutex
@@ -40,7 +43,7 @@ type providerSession struct {
 
 func (s *providerSession) Query(wql string) (win.Rows, error) {
 	rows, err := s.Session.Query(wql)
-	if err != nil || s.provider.rows == nil || !strings.Contains(wql, "MSFT_Disk") {
+	if err != nil || s.provider.rows == nil || !strings.Contains(wql, " FROM "+cmp.Or(s.provider.class, "MSFT_Disk")+" ") {
 		return rows, err
 	}
 	defer rows.Close()
@@ -156,6 +159,15 @@ func TestInitializeDisk_ProvesTheRow(t *testing.T) {
 		}
 		return disks[0].Path
 	}(t)
+	looks := 0
+	loses := func(name string) func(win.Row) []win.Row { // with the refreshed row
+		return func(row win.Row) []win.Row {
+			if looks++; looks%2 == 0 {
+				delete(row, name)
+			}
+			return []win.Row{row}
+		}
+	}
 	for name, c := range map[string]struct {
 		rows func(win.Row) []win.Row
 		want error
@@ -173,6 +185,9 @@ func TestInitializeDisk_ProvesTheRow(t *testing.T) {
 		"system":            {with("IsSystem", true), errdefs.ErrCriticalDisk},
 		"clustered":         {with("IsClustered", true), errdefs.ErrCriticalDisk},
 		"flags without say": {with("IsBoot", nil), nil},
+		"flag of no kind":   {with("IsBoot", "no"), errdefs.ErrInternal},
+		"without object":    {with("__PATH", nil), wmi.ErrNull},
+		"loses its object":  {loses("__PATH"), wmi.ErrNull},
 	} {
 		for _, step := range []string{"Initialize", "CreatePartition"} {
 			t.Run(name+" "+step, func(t *testing.T) {
@@ -295,6 +310,113 @@ func TestProviderResults(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// volumeDisk is a node with a volume of a file system on the only partition of
+// disk 1, its storage with another provider, and the volume where it lies.
+func volumeDisk(t *testing.T, p *provider, fileSystem string) (*simhost.Node, *storage.Storage, storage.VolumeID, []abi.DiskExtent) {
+	t.Helper()
+	node, s, _ := blankDisk(t, p, func(d *simhost.DiskSpec) {
+		d.Style = "gpt"
+		d.Partitions = []simhost.PartitionSpec{{Size: simhost.GiB, Volume: &simhost.VolumeSpec{FileSystem: fileSystem}}}
+	})
+	volumes, err := s.VolumesOfDisk(t.Context(), 1)
+	if err != nil || len(volumes) != 1 {
+		t.Fatalf("%d volumes, %v", len(volumes), err)
+	}
+	on, err := s.VolumeExtents(t.Context(), volumes[0].Volume)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return node, s, volumes[0].Volume, on
+}
+
+// The provider grows a partition only by a row that is proven to be of it
+// (docs/architecture.md, "Native first").
+func TestGrowVolume_ProvesThePartitionsRow(t *testing.T) {
+	with := func(name string, value any) func(win.Row) []win.Row {
+		return func(row win.Row) []win.Row {
+			row[name] = value
+			return []win.Row{row}
+		}
+	}
+	for name, c := range map[string]struct {
+		rows func(win.Row) []win.Row
+		want error
+	}{
+		"as it is":       {func(row win.Row) []win.Row { return []win.Row{row} }, nil},
+		"missing":        {func(win.Row) []win.Row { return nil }, errdefs.ErrUnavailable},
+		"without offset": {with("Offset", nil), wmi.ErrNull},
+		"of another":     {with("Offset", "2097152"), errdefs.ErrUnavailable},
+		"without object": {with("__PATH", nil), wmi.ErrNull},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &provider{class: "MSFT_Partition", rows: c.rows}
+			node, s, id, on := volumeDisk(t, p, "NTFS")
+			node.OnCall(func(call simhost.Call, do func() error) error {
+				if call.Code == abi.IOCTL_DISK_GROW_PARTITION {
+					return win.ERROR_NOT_SUPPORTED
+				}
+				return do()
+			})
+			before := node.Snapshot()
+			grown, err := s.GrowVolume(t.Context(), id, on, func(storage.Growth) (int64, error) { return 2 << 30, nil })
+			if c.want == nil {
+				if err != nil || grown.After.Partition != 2<<30 || p.count("MSFT_Partition.Resize") != 1 {
+					t.Errorf("got %+v, %v after %q", grown, err, p.started)
+				}
+				return
+			}
+			if !errors.Is(err, c.want) {
+				t.Errorf("got %v", err)
+			}
+			if diff := simhost.Diff(before, node.Snapshot()); diff != "" || p.count("MSFT_Partition.Resize") != 0 {
+				t.Errorf("started %q, changed:\n%s", p.started, diff)
+			}
+		})
+	}
+}
+
+// A volume is formatted only by a row that names an object, and is formatted
+// when it reads as that.
+func TestFormatVolume_Provider(t *testing.T) {
+	for name, c := range map[string]struct {
+		rows    func(win.Row) []win.Row
+		skip    bool
+		started int
+		want    error
+	}{
+		"as it is":       {nil, false, 1, nil},
+		"without object": {func(row win.Row) []win.Row { delete(row, "__PATH"); return []win.Row{row} }, false, 0, wmi.ErrNull},
+		"did nothing":    {nil, true, 1, errdefs.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &provider{class: "MSFT_Volume", rows: c.rows}
+			_, s, id, on := volumeDisk(t, p, "")
+			p.results = func(method string) (bool, int) {
+				if c.skip && method == "Format" {
+					return true, 0
+				}
+				return false, as
+			}
+			err := s.FormatVolume(t.Context(), id, on, storage.Format{FileSystem: "NTFS"})
+			if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || p.count("MSFT_Volume.Format") != c.started {
+				t.Errorf("got %v after %q", err, p.started)
+			}
+			want := map[bool]string{true: "NTFS"}[err == nil]
+			if got, err := s.FileSystem(t.Context(), id); err != nil || got != want {
+				t.Errorf("file system %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// A policy that is not told is none of the policies.
+func TestSANPolicy_NotTold(t *testing.T) {
+	_, s, _ := blankDisk(t, &provider{results: func(string) (bool, int) { return true, 0 }})
+	if got, err := s.SANPolicy(t.Context()); got != storage.SANPolicyUnknown || !errors.Is(err, wmi.ErrNull) {
+		t.Errorf("got %v, %v", got, err)
 	}
 }
 

@@ -159,3 +159,63 @@ func TestPointName(t *testing.T) {
 		}
 	}
 }
+
+// Only a volume on one disk is formatted, or said to be in a partition.
+func TestVolume_OnOneDisk(t *testing.T) {
+	w, devices := usual()
+	devices[drivePath(1)] = fakeDisk(1, "one")
+	second := gptEntry(abi.PARTITION_BASIC_DATA_GUID, 1<<20, 1<<30)
+	second.Number = 2
+	devices[drivePath(1)].answer[abi.IOCTL_DISK_GET_DRIVE_LAYOUT_EX] = always(gptOf(second).Encode())
+	devices[volumeName(5)] = volumeOn(abi.DiskExtent{Disk: 1, Offset: 2 << 20, Length: 1 << 20})
+	devices[volumeName(6)] = volumeOn()
+	s := storageOf(w, devices)
+	for name, tt := range map[string]struct {
+		volume int
+		disk   error
+		part   error
+	}{
+		"one disk":        {3, nil, nil},
+		"two disks":       {4, errdefs.ErrFailedPrecondition, errdefs.ErrFailedPrecondition},
+		"in no partition": {5, nil, errdefs.ErrUnknownContent},
+		"on no disk":      {6, errdefs.ErrNotFound, errdefs.ErrNotFound},
+		"no such volume":  {7, win.ERROR_FILE_NOT_FOUND, win.ERROR_FILE_NOT_FOUND},
+	} {
+		t.Run(name, func(t *testing.T) {
+			id, err := ParseVolumeID(volumeName(tt.volume))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if disk, err := s.DiskOfVolume(t.Context(), id); !errors.Is(err, tt.disk) || err == nil && disk != 1 {
+				t.Errorf("disk %d, %v", disk, err)
+			}
+			if disk, part, err := s.PartitionOfVolume(t.Context(), id); !errors.Is(err, tt.part) || err == nil && (disk != 1 || part != 2) {
+				t.Errorf("disk %d, partition %d, %v", disk, part, err)
+			}
+			if on, err := s.VolumeExtents(t.Context(), id); err == nil && tt.disk != nil {
+				if err := s.FormatVolume(t.Context(), id, on, Format{FileSystem: "NTFS"}); !errors.Is(err, tt.disk) {
+					t.Errorf("format: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// All volumes are asked for where the mount manager's ids say nothing; a list
+// that cannot be read whole is none.
+func TestAllVolumes(t *testing.T) {
+	w, devices := usual()
+	w.volumes = []string{someVolume, volumeName(1)}
+	s := storageOf(w, devices)
+	if got, err := s.allVolumes(); err != nil || len(got) != 2 || got[0].String() != someVolume {
+		t.Errorf("got %v, %v", got, err)
+	}
+	w.volumes = append(w.volumes, `\\?\Volume{}\`)
+	if got, err := s.allVolumes(); !errors.Is(err, errdefs.ErrInvalidArgument) || got != nil {
+		t.Errorf("an odd name: %v, %v", got, err)
+	}
+	w.unlisted = win.ERROR_NOT_READY
+	if got, err := s.allVolumes(); !errors.Is(err, win.ERROR_NOT_READY) || got != nil {
+		t.Errorf("no list: %v, %v", got, err)
+	}
+}

@@ -3,6 +3,7 @@
 package filesystem_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -70,6 +71,84 @@ func (f movedFiles) Open(directory win.File, name string, how win.OpenFile) (win
 		name = `\\?\C:\Windows`
 	}
 	return f.Files.Open(directory, name, how)
+}
+
+// What is a directory by the time it is opened is emptied as one, though it was
+// listed as a file.
+func TestFileBecomesDirectory(t *testing.T) {
+	s := newSite(t)
+	s.directory(`C:\t\x`)
+	s.file(`C:\t\x\name`)
+	s.node.OnCall(func(c simhost.Call, do func() error) error {
+		err := do()
+		if c.Method == "File.List" && err == nil {
+			s.node.OnCall(nil)
+			f := s.raw(`C:\t\x\name`, win.OpenFile{Access: win.Delete, Disposition: win.OpenExisting})
+			s.must(f.SetInformation(abi.FileDispositionInfoClass, abi.EncodeFileDispositionInfo(true)))
+			s.must(f.Close())
+			s.directory(`C:\t\x\name\below`)
+		}
+		return err
+	})
+	s.must(s.rmdirContents(`C:\t\x`))
+	s.must(s.rmdir(`C:\t\x`, false))
+}
+
+// A list that cannot be read is an error, and nothing is removed.
+func TestHostileList(t *testing.T) {
+	s := newSite(t)
+	s.directory(`C:\t\x`)
+	s.file(`C:\t\x\name`)
+	s.node.OnCall(func(c simhost.Call, do func() error) error {
+		err := do()
+		if list, ok := c.Answer().(*[]byte); ok && c.Method == "File.List" && err == nil {
+			*list = (*list)[:1]
+		}
+		return err
+	})
+	unchanged := s.unchanged()
+	for method, err := range map[string]error{"Rmdir": s.rmdir(`C:\t`, true), "RmdirContents": s.rmdirContents(`C:\t`)} {
+		if !errors.Is(err, abi.ErrMalformed) {
+			t.Errorf("%s: got %v", method, err)
+		}
+	}
+	unchanged()
+}
+
+// A handle that does not close as it should ends the removal before anybody is
+// told that the mount point goes.
+func TestDeadMountPoint_DoesNotClose(t *testing.T) {
+	s := newSite(t)
+	s.mount(`C:\t\dead`, data)
+	s.must(s.node.DetachDisk("data"))
+	h := s.node.Host()
+	fs, err := filesystem.New(hostapi.On(&win.Host{
+		Devices: h.Devices, Mounts: h.Mounts, Files: clingingFiles{h.Files}, System: h.System, WMI: h.WMI,
+	}))
+	s.must(err)
+	s.fs = fs
+	unchanged := s.unchanged()
+	if err := s.rmdir(`C:\t`, true); !errors.Is(err, win.ERROR_INVALID_HANDLE) {
+		t.Errorf("got %v", err)
+	}
+	unchanged()
+}
+
+// clingingFiles fail to close what is called dead and may be removed.
+type clingingFiles struct{ win.Files }
+
+func (f clingingFiles) Open(directory win.File, name string, how win.OpenFile) (win.File, error) {
+	file, err := f.Files.Open(directory, name, how)
+	if err != nil || name != "dead" || how.Access&win.Delete == 0 {
+		return file, err
+	}
+	return clingingFile{file}, nil
+}
+
+type clingingFile struct{ win.File }
+
+func (f clingingFile) Close() error {
+	return errors.Join(f.File.Close(), win.ERROR_INVALID_HANDLE)
 }
 
 // A file server may list anything: a name that is none is not opened, and what

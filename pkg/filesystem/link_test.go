@@ -190,3 +190,15 @@ func TestCreateSymlink_WithoutPrivilege(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What is beyond the lists has a name, too.
+func TestNames(t *testing.T) {
+	for got, want := range map[string]string{
+		filesystem.DanglingLink.String(): "dangling", filesystem.MountPoint.String(): "mount point",
+		filesystem.LinkState(3).String(): "unknown", filesystem.LinkKind(-1).String(): "unknown",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

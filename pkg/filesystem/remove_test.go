@@ -14,7 +14,9 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
@@ -57,6 +59,72 @@ func TestRmdir_DeadMountPointWithoutMountManager(t *testing.T) {
 	})
 	s.must(s.rmdir(`C:\t`, true))
 	s.wantPath(`C:\t`, false)
+}
+
+// A volume that is mounted where a dead mount point has just gone stays, and what
+// is on it.
+func TestRmdir_DeadMountPointMountedAgain(t *testing.T) {
+	s := newSite(t)
+	s.mount(`C:\t\dead`, data)
+	s.file(other + "kept")
+	s.must(s.node.DetachDisk("data"))
+	s.node.OnCall(func(c simhost.Call, do func() error) error {
+		err := do()
+		if c.Method == "Mounts.DeletePoint" && err == nil {
+			s.node.OnCall(nil)
+			s.reparse(`C:\t\dead`, abi.ReparsePoint{Tag: abi.IO_REPARSE_TAG_MOUNT_POINT, Substitute: `\??\Volume{` + otherID + `}\`})
+		}
+		return err
+	})
+	if err := s.rmdir(`C:\t\dead`, true); !errors.Is(err, errdefs.ErrMountedBelow) {
+		t.Errorf("got %v", err)
+	}
+	s.wantPath(`C:\t\dead\kept`, true)
+}
+
+// However many volumes are mounted below, none is touched.
+func TestRmdir_ManyMountsBelow(t *testing.T) {
+	s := newSite(t)
+	for i := range 20 {
+		s.mount(fmt.Sprintf(`C:\t\%d`, i), data)
+	}
+	unchanged := s.unchanged()
+	err := s.rmdir(`C:\t`, true)
+	if !errors.Is(err, errdefs.ErrMountedBelow) || !strings.Contains(err.Error(), `C:\t\0`) {
+		t.Errorf("got %v", err)
+	}
+	unchanged()
+}
+
+// What is mounted in a file server's folders cannot be looked up here, and
+// stays.
+func TestRmdir_MountOfAFileServer(t *testing.T) {
+	s := newSite(t)
+	s.mount(`C:\t\dead`, data)
+	s.must(s.node.DetachDisk("data"))
+	h := s.node.Host()
+	fs, err := filesystem.New(hostapi.On(&win.Host{
+		Devices: h.Devices, Mounts: h.Mounts, Files: sharedFiles{h.Files}, System: h.System, WMI: h.WMI,
+	}))
+	s.must(err)
+	s.fs = fs
+	unchanged := s.unchanged()
+	for _, path := range []string{`\\files\c\t`, `\\files\c\t\dead`} {
+		if err := s.rmdir(path, true); !errors.Is(err, errdefs.ErrMountedBelow) || !strings.Contains(err.Error(), `\\files\c\t\dead`) {
+			t.Errorf("%s: got %v", path, err)
+		}
+	}
+	unchanged()
+}
+
+// sharedFiles have C: as the share \\files\c, too.
+type sharedFiles struct{ win.Files }
+
+func (f sharedFiles) Open(directory win.File, name string, how win.OpenFile) (win.File, error) {
+	if below, ok := strings.CutPrefix(name, `\\?\UNC\files\c\`); ok && directory == nil {
+		name = `\\?\C:\` + below
+	}
+	return f.Files.Open(directory, name, how)
 }
 
 // VOL-18: what fails to be written is not let go; a volume that is gone, or
@@ -184,6 +252,24 @@ func TestRemove_OlderFileSystems(t *testing.T) {
 			s.wantPath(`C:\t`, false)
 		})
 	}
+	t.Run("the attribute stays", func(t *testing.T) {
+		s := newSite(t)
+		s.file(`C:\readonly`)
+		s.readOnly(`C:\readonly`)
+		s.node.OnCall(func(c simhost.Call, do func() error) error {
+			switch {
+			case c.Method == "File.SetInformation" && c.Code == abi.FileDispositionInfoExClass:
+				return win.ERROR_INVALID_FUNCTION
+			case c.Method == "File.SetInformation" && c.Code == abi.FileBasicInfoClass:
+				return win.ERROR_IO_DEVICE
+			}
+			return do()
+		})
+		if err := s.rmdir(`C:\readonly`, false); !errors.Is(err, win.ERROR_IO_DEVICE) || errors.Is(err, win.ERROR_ACCESS_DENIED) {
+			t.Errorf("got %v", err)
+		}
+		s.wantPath(`C:\readonly`, true)
+	})
 	t.Run("FAT", func(t *testing.T) {
 		s := newSite(t)
 		s.directory(`F:\t\sub`)
