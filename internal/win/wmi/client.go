@@ -31,6 +31,7 @@ type Client struct {
 	wmi     win.WMI
 	reads   chan *job // for every worker
 	methods chan *job // for all workers but the first, so that reads get through
+	closing sync.Once
 	closed  chan struct{}
 	// age counts broken connections: a session of an earlier age is renewed.
 	age atomic.Int64
@@ -162,13 +163,7 @@ func returned(out Row) error {
 // Close ends the workers, each after what it is doing, and does not wait for
 // them. Later calls are Unavailable. It is for hosts that end before their
 // process does; a second Close does nothing.
-func (c *Client) Close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.isClosed() {
-		close(c.closed)
-	}
-}
+func (c *Client) Close() { c.closing.Do(func() { close(c.closed) }) }
 
 func (c *Client) isClosed() bool {
 	select {
