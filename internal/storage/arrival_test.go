@@ -15,6 +15,7 @@ import (
 // fakeArrivals keeps what is registered, or refuses it.
 type fakeArrivals struct {
 	err     error
+	slow    time.Duration
 	arrived []func()
 	class   abi.GUID
 }
@@ -23,6 +24,7 @@ func (f *fakeArrivals) Watch(class abi.GUID, arrived func()) error {
 	if f.err != nil {
 		return f.err
 	}
+	time.Sleep(f.slow)
 	f.class = class
 	f.arrived = append(f.arrived, arrived)
 	return nil
@@ -116,6 +118,26 @@ func TestWatchDisks_OnceForAll(t *testing.T) {
 		})
 		if !s.watchDisks(t.Context()) {
 			t.Error("the first caller is told that Windows gives no notice")
+		}
+		callers.Wait()
+		if n := len(host.arrived); n != 1 {
+			t.Errorf("%d registrations, want 1", n)
+		}
+	})
+}
+
+// Who begins to wait while Windows is being asked does not ask it once more.
+func TestWatchDisks_AskedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &fakeArrivals{slow: time.Second}
+		s := On(&win.Host{Arrivals: host})
+		var callers sync.WaitGroup
+		for range 3 {
+			callers.Go(func() {
+				if !s.watchDisks(t.Context()) {
+					t.Error("told that Windows gives no notice")
+				}
+			})
 		}
 		callers.Wait()
 		if n := len(host.arrived); n != 1 {

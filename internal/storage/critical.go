@@ -85,19 +85,22 @@ func (s *Storage) criticalSet(ctx context.Context) (*criticalSet, error) {
 	}
 	ctx, cancel := blocking.WithBudget(ctx, blocking.QueryBudget)
 	defer cancel()
-	return blocking.Join(ctx, s.calls, "reading of what Windows needs", func(ctx context.Context) (*criticalSet, error) {
-		if set := s.critical.fresh(); set != nil {
-			return set, nil
-		}
-		set, err := s.readCritical(ctx)
-		if err != nil || !set.complete {
-			return set, err
-		}
-		s.critical.mu.Lock()
-		defer s.critical.mu.Unlock()
-		s.critical.set = set
+	return blocking.Join(ctx, s.calls, "reading of what Windows needs", s.renewCritical)
+}
+
+// renewCritical reads what Windows needs, if nobody has done so meanwhile.
+func (s *Storage) renewCritical(ctx context.Context) (*criticalSet, error) {
+	if set := s.critical.fresh(); set != nil {
 		return set, nil
-	})
+	}
+	set, err := s.readCritical(ctx)
+	if err != nil || !set.complete {
+		return set, err
+	}
+	s.critical.mu.Lock()
+	defer s.critical.mu.Unlock()
+	s.critical.set = set
+	return set, nil
 }
 
 func (c *criticalCache) fresh() *criticalSet {

@@ -235,6 +235,23 @@ func TestCheckNotCritical_IsReadOncePerMinute(t *testing.T) {
 	})
 }
 
+// A caller that found nothing fresh, but comes after another has read it, does
+// not read once more.
+func TestRenewCritical_ReadMeanwhile(t *testing.T) {
+	w, devices := usual()
+	s := storageOf(w, devices)
+	first, err := s.renewCritical(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := s.renewCritical(t.Context()); err != nil || second != first {
+		t.Errorf("got %v, %v", second, err)
+	}
+	if got := w.reads.Load(); got != 1 {
+		t.Errorf("read %d times, want 1", got)
+	}
+}
+
 // The set is another caller's work. Nothing but its lock comes between the two
 // here: time passes without either waiting for the other.
 func TestCheckNotCritical_SharesWhatAnotherRead(t *testing.T) {

@@ -3,6 +3,7 @@
 package storage
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -82,6 +83,9 @@ func TestListDisks_EachPropertyFailsForItself(t *testing.T) {
 			c.change(d)
 			path := interfacePath("x")
 			got := listed(t, fakeDevices{path: d})[path]
+			if page83 := map[bool]string{true: "id"}[c.identifiers]; got.Page83() != page83 {
+				t.Errorf("page 83 %q, want %q", got.Page83(), page83)
+			}
 			if got.Number != 1 || (got.SerialNumber == "s") != c.serial || (len(got.Identifiers) == 1) != c.identifiers ||
 				(got.Address != nil) != c.address || (got.NVMe != nil) != c.identify {
 				t.Errorf("got %+v", got)
@@ -182,4 +186,45 @@ func TestListDisks_HangingDisks(t *testing.T) {
 		}
 		close(release)
 	})
+}
+
+// Whoever cannot wait for all gets no list, which could pass for all disks.
+func TestListDisks_LeftEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		d := fakeDisk(1, "s")
+		d.answer[abi.IOCTL_SCSI_GET_ADDRESS] = func([]byte, int) ([]byte, error) {
+			<-release
+			return nil, win.ERROR_IO_DEVICE
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		disks, err := On(&win.Host{Devices: fakeDevices{interfacePath("x"): d}}).ListDisks(ctx)
+		if disks != nil || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %+v, %v", disks, err)
+		}
+		close(release)
+	})
+}
+
+// The state of a disk that does not tell it is not that of an online disk.
+func TestListDisks_StateKnown(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*fakeDevice)
+		want   bool
+		err    error
+	}{
+		"told":        {func(d *fakeDevice) { attributed(d, 0, nil) }, true, nil},
+		"unsupported": {func(*fakeDevice) {}, false, nil},
+		"failing":     {func(d *fakeDevice) { d.answer[abi.IOCTL_DISK_GET_DISK_ATTRIBUTES] = refuses(win.ERROR_IO_DEVICE) }, false, win.ERROR_IO_DEVICE},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := fakeDisk(1, "s")
+			c.change(d)
+			got := listed(t, fakeDevices{interfacePath("x"): d})[interfacePath("x")]
+			if got.StateKnown() != c.want || !errors.Is(got.Err, c.err) || (got.Err == nil) != (c.err == nil) {
+				t.Errorf("known: %v, %v", got.StateKnown(), got.Err)
+			}
+		})
+	}
 }
