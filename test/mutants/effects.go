@@ -13,6 +13,7 @@ import (
 // effects is what a statement does that another before or after it may see.
 type effects struct {
 	reads, writes []string // variables and their fields: d.host.Disks
+	lasts         bool     // writes what is there after a return
 	acts          bool     // calls what may change more than its variables
 	leaves        bool     // may return, break, continue
 	defers        bool
@@ -23,6 +24,11 @@ func (c *cursor) effects(s ast.Stmt) *effects {
 	_, e.defers = s.(*ast.DeferStmt)
 	ast.Inspect(s, func(n ast.Node) bool {
 		switch n := n.(type) {
+		case *ast.BlockStmt:
+			if guard, ok := s.(*ast.IfStmt); ok && n == guard.Body && c.givesUp(guard) {
+				e.leaves = true
+				return false // nobody looks at what is returned beside the error
+			}
 		case *ast.FuncLit:
 			return false
 		case *ast.ReturnStmt, *ast.BranchStmt:
@@ -31,6 +37,7 @@ func (c *cursor) effects(s ast.Stmt) *effects {
 			for _, to := range n.Lhs {
 				if name, ok := to.(*ast.Ident); !ok || c.pkg.info.Defs[name] == nil {
 					e.writes = append(e.writes, c.text(to))
+					e.lasts = e.lasts || c.lasts(to)
 				}
 			}
 		case *ast.IncDecStmt:
@@ -52,6 +59,31 @@ func (c *cursor) effects(s ast.Stmt) *effects {
 		return true
 	})
 	return e
+}
+
+// givesUp: if err != nil { return value, err }, the error as it is or in a text.
+func (c *cursor) givesUp(guard *ast.IfStmt) bool {
+	check, ok := guard.Cond.(*ast.BinaryExpr)
+	if !ok || check.Op != token.NEQ || !types.Identical(c.typeOf(check.X), errorType) || len(guard.Body.List) != 1 {
+		return false
+	}
+	r, ok := guard.Body.List[0].(*ast.ReturnStmt)
+	return ok && !slices.ContainsFunc(r.Results, func(result ast.Expr) bool {
+		call, isCall := result.(*ast.CallExpr)
+		return isCall && c.text(call.Fun) != "fmt.Errorf"
+	})
+}
+
+// lasts: a field behind a pointer, an element.
+func (c *cursor) lasts(to ast.Expr) bool {
+	switch to := to.(type) {
+	case *ast.SelectorExpr:
+		_, isPointer := c.typeOf(to.X).Underlying().(*types.Pointer)
+		return isPointer || c.lasts(to.X)
+	case *ast.IndexExpr, *ast.StarExpr:
+		return true
+	}
+	return false
 }
 
 // isPath: d.host.Disks, and not open().host.
@@ -90,7 +122,7 @@ func (e *effects) orders(next *effects) bool {
 	if e.defers || next.defers {
 		return e.leaves || next.leaves
 	}
-	return e.leaves && next.acts || e.acts && next.leaves ||
+	return e.leaves && (next.acts || next.lasts) || (e.acts || e.lasts) && next.leaves ||
 		touch(e.writes, next.reads) || touch(e.writes, next.writes) || touch(e.reads, next.writes)
 }
 

@@ -47,6 +47,14 @@ func check(name string) error {
 	}
 	return fmt.Errorf("no name: %s", name)
 }
+
+func first(name string) (s store, err error) {
+	if err = check(name); err != nil {
+		return s, err
+	}
+	s.n = 1
+	return s, nil
+}
 `
 
 // Each operator on the sample: what stands there, and what instead.
@@ -59,18 +67,23 @@ func TestOperators(t *testing.T) {
 			`name != "none" && !strings.ContainsAny(name, "*?") -> !(name != "none" && !strings.ContainsAny(name, "*?"))`,
 			`name != "none" -> !(name != "none")`,
 			`!strings.ContainsAny(name, "*?") -> !(!strings.ContainsAny(name, "*?"))`,
+			`err != nil -> !(err != nil)`,
 		},
-		"dropped error check": {`err != nil -> (err != nil && false)`},
+		"dropped error check": {`err != nil -> (err != nil && false)`, `err != nil -> (err != nil && false)`},
 		"dropped lock":        {`s.mu.Lock() -> , defer s.mu.Unlock() -> `},
 		"swapped statements": {
 			"defer s.mu.Unlock() -> " + guard + ", " + guard + " -> defer s.mu.Unlock()",
+			guard + ` -> s.at = "here", s.at = "here" -> ` + guard,
 			"s.n += 2 << 4 -> s.disks[s.n] = name, s.disks[s.n] = name -> s.n += 2 << 4",
+			"s.disks[s.n] = name -> return s.n, nil, return s.n, nil -> s.disks[s.n] = name",
+			"s.n = 1 -> return s, nil, return s, nil -> s.n = 1",
 		},
-		"changed constant": {`2 -> 2 * 2`, `4 -> (4 + 1)`, `"none" -> "none" + "x"`, `"*?" -> "*?"[1:]`},
+		"changed constant": {`2 -> 2 * 2`, `4 -> (4 + 1)`, `"none" -> "none" + "x"`, `"*?" -> "*?"[1:]`, `1 -> (1 + 1)`},
 		"early return": {
 			early("s.mu.Lock()"), early("defer s.mu.Unlock()"), early("if err := check(name); err != nil {"),
 			early(`s.at = "here"`), early("s.n += 2 << 4"), early("s.disks[s.n] = name"), early("return s.n, nil"),
 			" -> return nil\n|if name != \"none\" && !strings.ContainsAny(name, \"*?\") {", " -> return nil\n|return fmt.Errorf(\"no name: %s\", name)",
+			" -> return store{}, nil\n|if err = check(name); err != nil {", " -> return store{}, nil\n|s.n = 1", " -> return store{}, nil\n|return s, nil",
 		},
 	}
 	tree := &tree{fset: token.NewFileSet(), exports: map[string]string{}}
