@@ -73,7 +73,8 @@ var label = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$
 // isHostName tells names of hosts. The last label is no number, or the name
 // would be a mistaken IPv4 address.
 func isHostName(s string) bool {
-	labels := strings.Split(strings.TrimSuffix(s, "."), ".")
+	s = strings.TrimSuffix(s, ".")
+	labels := strings.Split(s, ".")
 	for _, l := range labels {
 		if !label.MatchString(l) {
 			return false

@@ -52,8 +52,12 @@ var portals = []struct {
 	{"10.0.0.10:3260", 1, ""},
 	{"sän", 1, ""},
 	{"a'b", 1, ""},
+	// RFC 1035 2.3.4: a label has at most 63 bytes, a name 253 as it is written.
+	{strings.Repeat("a", 63), 1, strings.Repeat("a", 63) + ":1"},
 	{strings.Repeat("a", 64), 1, ""},
-	{strings.Repeat("a.", 127) + "a", 1, ""},
+	{strings.Repeat("a.", 126) + "a", 1, strings.Repeat("a.", 126) + "a:1"},
+	{strings.Repeat("a.", 126) + "a.", 1, strings.Repeat("a.", 126) + "a:1"},
+	{strings.Repeat("a.", 126) + "aa", 1, ""},
 }
 
 func TestParsePortal(t *testing.T) {
@@ -83,8 +87,8 @@ var targets = []struct{ name, want string }{
 	{"eui.02004567A425678D", "eui.02004567a425678d"},
 	{"naa.52004567BA64678D", "naa.52004567ba64678d"},
 	{"naa.62004567BA64678D0123456789ABCDEF", "naa.62004567ba64678d0123456789abcdef"},
-	{"iqn.2001-04.a:" + strings.Repeat("x", maxName-14), "iqn.2001-04.a:" + strings.Repeat("x", maxName-14)},
-	{"iqn.2001-04.a:" + strings.Repeat("x", maxName-13), ""},
+	{"iqn.2001-04.a:" + strings.Repeat("x", 223-14), "iqn.2001-04.a:" + strings.Repeat("x", 223-14)},
+	{"iqn.2001-04.a:" + strings.Repeat("x", 224-14), ""},
 	{"", ""},
 	{"iqn", ""},
 	{"iqn.", ""},
