@@ -16,6 +16,7 @@ func FuzzMatchAzureNVMe(f *testing.F) {
 	f.Add(`\\?\scsi#disk&ven_nvme#6&ca10229&0&000001#{53f56307-b6bf-11d0-94f2-00a0c91efb8b}`, []byte{}, true, byte(1))
 	f.Add(`\\?\scsi#disk#6&1&0&0000ff#{x}`, []byte("type=data,lun=7\x00"), false, byte(0))
 	f.Add(`##`, []byte("type=os"), true, byte(0))
+	f.Add(`nothing`, []byte{}, true, byte(3))
 	f.Add(`#&+00001#`, []byte("type=data,lun=-1"), false, byte(255))
 	f.Fuzz(func(t *testing.T, path string, area []byte, addressed bool, lun byte) {
 		d := Description{Path: path, BusType: abi.BusTypeNVMe, Product: "MSFT NVMe Accelerator v1.0"}

@@ -279,3 +279,20 @@ func TestWaitForDisk_WithoutRescan(t *testing.T) {
 		})
 	}
 }
+
+// A matcher without a value is refused whatever becomes of the list for its
+// error, which names a disk without a number by its path.
+func TestFindDisk_NoValueAndHalfAList(t *testing.T) {
+	node := nodeWith(t, blank())
+	path := pathOf(t, node, 1)
+	failing(node, func(c simhost.Call) bool { return c.Method == "Devices.Open" && c.Subject == path }, win.ERROR_IO_DEVICE)
+	_, err := group(node).FindDisk(t.Context(), disk.Matcher{})
+	wantError(t, err, errdefs.ErrInvalidArgument, errdefs.InvalidArgument)
+	if listed := "a disk without number at " + path; !strings.Contains(err.Error(), listed) {
+		t.Errorf("%v does not list %s", err, listed)
+	}
+	failing(node, func(c simhost.Call) bool { return c.Method == "Devices.Interfaces" }, win.ERROR_IO_DEVICE)
+	_, err = group(node).FindDisk(t.Context(), disk.Matcher{})
+	wantError(t, err, errdefs.ErrInvalidArgument, errdefs.InvalidArgument)
+	wantError(t, err, win.ERROR_IO_DEVICE, errdefs.InvalidArgument)
+}

@@ -4,12 +4,15 @@ package disk_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
@@ -155,6 +158,33 @@ func TestFindDisk_AmongLookAlikes(t *testing.T) {
 				if err != nil || got.Number != want {
 					t.Errorf("%s: disk %d, %v, want disk %d", l.rule(i), got.Number, err, want)
 				}
+			}
+		})
+	}
+}
+
+// Where a device path is of no form, or the namespace tells nothing, a rule goes
+// by what is left.
+func TestFindDisk_HalfTold(t *testing.T) {
+	azure := disk.Description{BusType: abi.BusTypeNVMe, Product: "MSFT NVMe Accelerator v1.0", Path: "nothing", Err: win.ERROR_IO_DEVICE}
+	google := disk.Description{BusType: abi.BusTypeNVMe, Product: "nvme_card-pd", Err: win.ERROR_IO_DEVICE}
+	addressed := azure
+	addressed.Address = &disk.Address{LUN: 3}
+	for name, c := range map[string]struct {
+		rule disk.Matcher
+		disk disk.Description
+		err  error
+	}{
+		"its address":     {disk.MatchAzureNVMe(2), addressed, nil},
+		"another address": {disk.MatchAzureNVMe(3), addressed, errdefs.ErrUnavailable},
+		"no address":      {disk.MatchAzureNVMe(0), azure, errdefs.ErrUnavailable},
+		"no device name":  {disk.MatchGoogleNVMe("pvc-1"), google, errdefs.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, _ := disk.New(listedOnce{disks: []disk.Description{c.disk}})
+			_, err := d.FindDisk(t.Context(), c.rule)
+			if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
+				t.Errorf("got %v", err)
 			}
 		})
 	}

@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
@@ -230,5 +232,14 @@ func TestKind_String(t *testing.T) {
 	}
 	if got := Kind(99).String(); got != "Kind(99)" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A kind that has no sentinel leaves the cause alone: no error matches nil.
+func TestError_UnwrapWithoutSentinel(t *testing.T) {
+	for kind, want := range map[Kind][]error{None: {io.EOF}, Busy: {ErrBusy, io.EOF}} {
+		if got := (&Error{Kind: kind, Err: io.EOF}).Unwrap(); !slices.Equal(got, want) {
+			t.Errorf("%v: %v, want %v", kind, got, want)
+		}
 	}
 }

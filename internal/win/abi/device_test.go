@@ -160,6 +160,14 @@ func TestIdentifierTooLong(t *testing.T) {
 	wantError(t, err, ErrMalformed)
 }
 
+func TestIdentifier_Text(t *testing.T) {
+	for codeSet, want := range map[CodeSet]string{CodeSetBinary: "4142", CodeSetASCII: "AB", CodeSetUTF8: "AB", 0: "", 7: ""} {
+		if got := (Identifier{CodeSet: codeSet, Value: []byte("AB")}).Text(); got != want {
+			t.Errorf("code set %d: %q, want %q", codeSet, got, want)
+		}
+	}
+}
+
 func TestPage83(t *testing.T) {
 	vhd, err := hex.DecodeString("4d53465420202020328d59b360875845ac645473be8267bf")
 	if err != nil {

@@ -5,6 +5,7 @@ package wmi
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -390,6 +391,64 @@ func TestClient_HangingMethodsLeaveAReader(t *testing.T) {
 			t.Errorf("a read: %v", err)
 		}
 		close(release)
+		f.settle(c)
+	})
+}
+
+// A method whose caller has left is not begun, however far its worker has come.
+func TestBegin_NobodyWaits(t *testing.T) {
+	_, c := newFake(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	j := &job{}
+	if err := c.begin(ctx, j, newEntry(storage, format)); !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v", err)
+	}
+	if left := c.Unfinished(); j.begun || len(left) != 0 {
+		t.Errorf("begun: %v, Unfinished = %v", j.begun, left)
+	}
+}
+
+// A worker is left behind once, and only for the job that it still does.
+func TestLeaveBehind_Once(t *testing.T) {
+	_, c := newFake(t)
+	ended := &job{call: "Get", done: make(chan outcome, 2), cancel: func() {}}
+	now := &job{call: "Format", done: make(chan outcome, 2), cancel: func() {}}
+	w := &worker{client: c, job: now}
+	c.leaveBehind(w, ended, "Next")
+	if len(c.lost) != 0 || len(ended.done) != 0 {
+		t.Errorf("left behind for a job that has ended: %v", c.lost)
+	}
+	for _, in := range []string{"ExecMethod", "Release"} {
+		c.leaveBehind(w, now, in)
+	}
+	if h := c.lost[w]; len(now.done) != 1 || h.in != "ExecMethod" {
+		t.Errorf("told %d times, %v", len(now.done), h)
+	}
+}
+
+// What was begun first is listed first.
+func TestUnfinished_OldestFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		f.slow = 10 * time.Minute
+		var wg sync.WaitGroup
+		for _, path := range []string{"c", "a", "b"} {
+			wg.Go(func() {
+				if _, err := c.Call(t.Context(), storage, Method{Class: "MSFT_Volume", Path: path, Name: "Format"}); err != nil {
+					t.Error(err)
+				}
+			})
+			<-time.After(time.Second)
+		}
+		var got []string
+		for _, u := range c.Unfinished() {
+			got = append(got, u.Path)
+		}
+		if !slices.Equal(got, []string{"c", "a", "b"}) {
+			t.Errorf("Unfinished() = %q", got)
+		}
+		wg.Wait()
 		f.settle(c)
 	})
 }

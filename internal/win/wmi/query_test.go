@@ -49,6 +49,13 @@ func TestQuery_Text(t *testing.T) {
 	}
 }
 
+// The text of a query that cannot be asked says so, and is no query.
+func TestQuery_TextOfNone(t *testing.T) {
+	if got := Select("a b").From("MSFT_Disk").String(); !strings.HasPrefix(got, "invalid query: ") || !strings.Contains(got, `"a b"`) {
+		t.Errorf("text %s", got)
+	}
+}
+
 func TestAssociated_RefusesWhatIsNoPath(t *testing.T) {
 	for _, path := range []string{
 		"", "a b", `A.K="x"} WHERE AssocClass = Z`, `A.K="x`, `A.K="x\"`, "A.K=\"\x00\"", "A.K=\"\xff\"", `A.K={1}`, `A.K="x"}`,
