@@ -41,7 +41,10 @@ func TestConnect_ISCSI9_HandsOver(t *testing.T) {
 			var got given
 			spied := &win.Host{
 				Services: node.Host().Services, System: node.Host().System, Devices: node.Host().Devices,
-				WMI: spy{node.Host().WMI, func(in []win.Param) {
+				WMI: spy{node.Host().WMI, func(name string, in []win.Param) {
+					if name != "Connect" {
+						return
+					}
 					got = given{}
 					for _, p := range in {
 						got[p.Name] = p.Value
@@ -61,10 +64,10 @@ func TestConnect_ISCSI9_HandsOver(t *testing.T) {
 	}
 }
 
-// spy sees the parameters of MSFT_iSCSITarget.Connect.
+// spy sees the parameters of methods.
 type spy struct {
 	win.WMI
-	see func([]win.Param)
+	see func(method string, in []win.Param)
 }
 
 func (s spy) Connect(namespace string) (win.Session, error) {
@@ -74,13 +77,11 @@ func (s spy) Connect(namespace string) (win.Session, error) {
 
 type spySession struct {
 	win.Session
-	see func([]win.Param)
+	see func(method string, in []win.Param)
 }
 
 func (s spySession) Start(class, path, name string, in []win.Param) (win.Call, error) {
-	if name == "Connect" {
-		s.see(in)
-	}
+	s.see(name, in)
 	return s.Session.Start(class, path, name, in)
 }
 
@@ -88,6 +89,14 @@ func (s spySession) Start(class, path, name string, in []win.Param) (win.Call, e
 func TestConnect_MultipathNotForISCSI(t *testing.T) {
 	for name, edit := range map[string]func(*simhost.Node){
 		"does not run": func(n *simhost.Node) { must(t, n.SetServiceState("msdsm", "stopped")) },
+		"is not there": func(n *simhost.Node) {
+			n.OnCall(func(c simhost.Call, do func() error) error {
+				if c.Method == "Services.Open" && c.Subject == "msdsm" {
+					return win.ERROR_SERVICE_DOES_NOT_EXIST
+				}
+				return do()
+			})
+		},
 		"other buses": func(n *simhost.Node) {
 			n.OnCall(func(c simhost.Call, do func() error) error {
 				if c.Method == "System.RegistryValue" {
@@ -105,6 +114,20 @@ func TestConnect_MultipathNotForISCSI(t *testing.T) {
 			wantSessions(t, node, shared+" through 10.0.0.10:3260: none")
 		})
 	}
+}
+
+// Where it cannot be told whether two sessions of a target give one disk, none
+// is made.
+func TestConnect_MultipathUnknown(t *testing.T) {
+	node := newNode(t, registered(first))
+	node.OnCall(func(c simhost.Call, do func() error) error {
+		if c.Method == "System.RegistryValue" {
+			return win.ERROR_ACCESS_DENIED
+		}
+		return do()
+	})
+	wantError(t, connect(t.Context(), node, first, open), win.ERROR_ACCESS_DENIED, errdefs.PermissionDenied)
+	wantSessions(t, node)
 }
 
 // A portal that sends the login on is still the one that was asked.
@@ -151,6 +174,74 @@ func TestConnect_ConnectedMeanwhile(t *testing.T) {
 			test.check(t, connect(t.Context(), node, first, shared))
 		})
 	}
+}
+
+// What Windows says cannot be confirmed where the sessions cannot be listed.
+func TestConnect_ConnectedMeanwhileUnseen(t *testing.T) {
+	node := newNode(t, registered(first))
+	said := false
+	node.OnCall(func(c simhost.Call, do func() error) error {
+		switch {
+		case strings.HasPrefix(c.Subject, "MSFT_iSCSITarget.Connect"):
+			said = true
+			return &win.ProviderError{Code: win.HRESULT(win.ISDSC_TARGET_ALREADY_LOGGED_IN)}
+		case said && c.Method == "Session.Query":
+			return win.WBEM_E_ACCESS_DENIED
+		}
+		return do()
+	})
+	wantError(t, connect(t.Context(), node, first, open), win.WBEM_E_ACCESS_DENIED, errdefs.PermissionDenied)
+}
+
+// ISCSI-14: a session that Windows would make again is not ended before it is
+// taken out of those; where it is in none of them, it is ended.
+func TestDisconnect_ISCSI14_Persistent(t *testing.T) {
+	for code, stays := range map[win.HRESULT]bool{win.WBEM_E_ACCESS_DENIED: true, win.WBEM_E_NOT_FOUND: false} {
+		t.Run(code.Error(), func(t *testing.T) {
+			node := newNode(t, registered(first))
+			must(t, connect(t.Context(), node, first, open))
+			node.OnCall(func(c simhost.Call, do func() error) error {
+				if strings.HasPrefix(c.Subject, "MSFT_iSCSISession.Unregister") {
+					return code
+				}
+				err := do()
+				edit(c, "FROM MSFT_iSCSISession", "IsPersistent", true)
+				return err
+			})
+			err := disconnect(t.Context(), node, first, open)
+			node.OnCall(nil)
+			if left := len(sessions(node)) > 0; left != stays {
+				t.Errorf("left: %t", left)
+			}
+			if stays {
+				wantError(t, err, code, errdefs.PermissionDenied)
+			} else {
+				must(t, err)
+			}
+		})
+	}
+}
+
+// A logout waits for a login of the same target, as long as its caller does.
+func TestDisconnect_WaitsForConnect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node, release, connected := newNode(t, registered(first)), make(chan struct{}), make(chan error, 1)
+		node.OnCall(func(c simhost.Call, do func() error) error {
+			if strings.HasPrefix(c.Subject, "MSFT_iSCSITarget.Connect") {
+				<-release
+			}
+			return do()
+		})
+		go func() { connected <- connect(context.Background(), node, first, open) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		wantError(t, disconnect(ctx, node, first, open), context.DeadlineExceeded, errdefs.DeadlineExceeded)
+		synctest.Wait()
+		close(release)
+		must(t, <-connected)
+		wantSessions(t, node, open+" through 10.0.0.10:3260: none")
+	})
 }
 
 func TestDisconnect_ISCSI14_EndedMeanwhile(t *testing.T) {
@@ -213,6 +304,20 @@ func TestDisks_TooLateForTheCaller(t *testing.T) {
 		wantError(t, err, context.DeadlineExceeded, errdefs.Unavailable)
 		if took := time.Since(start); took != budget || ids == nil || len(ids) != 0 {
 			t.Errorf("took %v, got %#v", took, ids)
+		}
+	})
+}
+
+// A caller without a deadline waits for disks half a minute.
+func TestDisks_TooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := newNode(t, registered(first), arrivesAfter(time.Hour))
+		must(t, connect(t.Context(), node, first, open))
+		start := time.Now()
+		_, err := disks(t.Context(), node, first, open)
+		wantError(t, err, errdefs.ErrUnavailable, errdefs.Unavailable)
+		if took := time.Since(start); took != 30*time.Second {
+			t.Errorf("took %v", took)
 		}
 	})
 }

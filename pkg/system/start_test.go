@@ -74,6 +74,18 @@ func TestStartService_SYS7_EndedInOrder(t *testing.T) {
 	})
 }
 
+// One that somebody pauses as soon as it runs is not running.
+func TestStartService_Paused(t *testing.T) {
+	onSite(t, services(simhost.ServiceSpec{Name: "X", Starting: simhost.TransitionSpec{Stuck: true}}), func(s *site) {
+		time.AfterFunc(time.Second, func() { s.set("X", "paused") })
+		err := s.start("X")
+		s.wantKind(err, errdefs.FailedPrecondition, 0)
+		if errors.Is(err, errdefs.ErrServiceEnded) || !strings.Contains(err.Error(), "paused") {
+			s.Error(err)
+		}
+	})
+}
+
 // SYS-5, SYS-6: what Windows refuses keeps its code, and has the kind of it.
 func TestStartService_SYS6_Refused(t *testing.T) {
 	for name, tt := range map[string]struct {

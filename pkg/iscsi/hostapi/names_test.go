@@ -77,6 +77,13 @@ func TestParsePortal(t *testing.T) {
 	}
 }
 
+// A portal that we would not take keeps its address, in lower case.
+func TestPortalAt_OddAddress(t *testing.T) {
+	if got, want := portalAt("Not An Address", 3260), (Portal{Address: "not an address", Port: 3260}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
 var targets = []struct{ name, want string }{
 	{"iqn.1991-05.com.microsoft:server-target", "iqn.1991-05.com.microsoft:server-target"},
 	{"IQN.1991-05.COM.Microsoft:Server_1", "iqn.1991-05.com.microsoft:server_1"},

@@ -56,16 +56,11 @@ var reasons = map[win.ISDSC]error{
 // wherever that stands (windows-api.md 10.5).
 func known(err error) error {
 	status, ok := statusIn(err)
-	if !ok {
+	e := (*errdefs.Error)(nil) // whose kind is that of the WMI code
+	if !ok || !errors.As(err, &e) {
 		return err
 	}
-	cause := fmt.Errorf("%w: %w", status, err)
-	if e := (*errdefs.Error)(nil); errors.As(err, &e) { // whose kind is that of the WMI code
-		cause = fmt.Errorf("%w: %w", status, e.Err)
-		err = errdefs.As(errdefs.KindOf(status), e.Op, e.Subject, cause)
-	} else {
-		err = cause
-	}
+	err = errdefs.As(errdefs.KindOf(status), e.Op, e.Subject, fmt.Errorf("%w: %w", status, e.Err))
 	if reason := reasons[status]; reason != nil {
 		err = fmt.Errorf("%w: %w", reason, err)
 	}
