@@ -165,7 +165,11 @@ func TestProvider_OddTarget(t *testing.T) {
 		edit(c, "FROM MSFT_iSCSISession", "TargetNodeAddress", "odd\x00name")
 		return err
 	})
+	node.Calls().Reset()
 	wantError(t, disconnect(t.Context(), node, first, open), errdefs.ErrInvalidArgument, errdefs.InvalidArgument)
+	if n := node.Calls().ByMethod()["Session.Start"]; n != 0 {
+		t.Errorf("%d methods called", n)
+	}
 	wantSessions(t, node, open+" through 10.0.0.10:3260: none")
 }
 

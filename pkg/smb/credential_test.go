@@ -191,6 +191,35 @@ func TestConflict_CannotTell(t *testing.T) {
 	})
 }
 
+// Another's mapping that fails is looked at once more: where Windows cannot, it
+// stays and the conflict says why; where it is gone, it is in nobody's way.
+func TestConflict_SecondLook(t *testing.T) {
+	for code, made := range map[win.HRESULT]int{win.WBEM_E_ACCESS_DENIED: 1, win.WBEM_E_NOT_FOUND: 3} {
+		t.Run(code.Error(), func(t *testing.T) {
+			inSite(t, spec(), func(s *site) {
+				s.must(s.mapAs(otherShare, bob))
+				s.node.OnCall(func(c simhost.Call, do func() error) error {
+					switch {
+					case c.Method == "Files.Open":
+						return win.ERROR_NO_SYSTEM_RESOURCES
+					case c.Method == "Session.Get" && strings.Contains(c.Subject, "second"):
+						return code
+					}
+					return do()
+				})
+				s.node.Calls().Reset()
+				err := s.mapAs(dataShare, alice)
+				s.wantKind(err, errdefs.ErrCredentialConflict)
+				if failed := errors.Is(err, code); failed != (made == 1) {
+					s.Errorf("got %v", err)
+				}
+				s.wantChanges(made, 0)
+				s.wantMapped(otherShare, bob)
+			})
+		})
+	}
+}
+
 // Where a stale mapping cannot be removed, the conflict says so.
 func TestConflict_CannotClear(t *testing.T) {
 	inSite(t, spec(), func(s *site) {

@@ -4,6 +4,7 @@ package smb_test
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -45,6 +46,46 @@ func TestSwitches(t *testing.T) {
 				if len(s.mappings()) != 0 {
 					s.Errorf("left %v", s.mappings())
 				}
+			})
+		})
+	}
+}
+
+// Where only a query finds a mapping, one that fails or tells nothing makes no
+// second mapping.
+func TestMappingByQuery_Fails(t *testing.T) {
+	untold := func(property string) func(simhost.Call, func() error) error {
+		return func(c simhost.Call, do func() error) error {
+			err := do()
+			if row, ok := c.Answer().(*win.Row); ok && c.Method == "Rows.Next" && *row != nil {
+				*row = maps.Clone(*row)
+				(*row)[property] = nil
+			}
+			return err
+		}
+	}
+	for name, tt := range map[string]struct {
+		hook func(simhost.Call, func() error) error
+		want error
+	}{
+		"query": {func(c simhost.Call, do func() error) error {
+			if c.Method == "Session.Query" {
+				return win.WBEM_E_ACCESS_DENIED
+			}
+			return do()
+		}, win.WBEM_E_ACCESS_DENIED},
+		"no remote path": {untold("RemotePath"), wmi.ErrNull},
+		"no status":      {untold("Status"), wmi.ErrNull},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sp := spec()
+			sp.Switches.SMBMappingNotByPath = true
+			inSite(t, sp, func(s *site) {
+				s.must(s.mapAs(dataShare, bob))
+				s.node.Calls().Reset()
+				s.node.OnCall(tt.hook)
+				s.wantKind(s.mapAs(dataShare, bob), tt.want)
+				s.wantChanges(0, 0)
 			})
 		})
 	}

@@ -62,6 +62,35 @@ func TestCredential_Names(t *testing.T) {
 	}
 }
 
+// Whatever writes a credential writes its kind alone.
+func TestCredential_IsNotWritten(t *testing.T) {
+	for want, c := range map[string]Credential{
+		"own account": {}, "anonymous": {Anonymous: true}, "user and password": {User: "canary", Password: "canary"},
+	} {
+		text, err := c.MarshalText()
+		for _, got := range []string{fmt.Sprint(c), fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%q", c), string(text)} {
+			if got != want || err != nil {
+				t.Errorf("got %q, %v, want %q", got, err, want)
+			}
+		}
+	}
+}
+
+// A logon session that does not end as it should proves nothing.
+func TestOpenAs_SessionDoesNotEnd(t *testing.T) {
+	h := &host{Host: &win.Host{Logons: endless{}}}
+	if err := h.openAs(`\\?\UNC\files\data\`, "bob", "", "secret"); !errors.Is(err, ErrCannotTell) || !errors.Is(err, win.ERROR_INVALID_HANDLE) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// endless are logon sessions that open everything and do not end.
+type endless struct{}
+
+func (endless) Logon(string, string, string) (win.Logon, error) { return endless{}, nil }
+func (endless) Open(string) error                               { return nil }
+func (endless) Close() error                                    { return win.ERROR_INVALID_HANDLE }
+
 func TestMemory(t *testing.T) {
 	share, other := parsed(t, `\\files\data`), parsed(t, `\\files\second`)
 	m := memoryOf(&win.Host{})
@@ -168,6 +197,7 @@ func TestMapping_Row(t *testing.T) {
 	for name, row := range map[string]wmi.Row{
 		"no remote path": {"Status": int32(0)},
 		"no status":      {"RemotePath": `\\a\b`},
+		"with a NUL":     {"RemotePath": "\\\\a\\b\x00", "Status": int32(0)},
 		"status as text": {"RemotePath": `\\a\b`, "Status": "0"},
 	} {
 		if m, err := mapping(row, ""); err == nil || m != (Mapping{}) {

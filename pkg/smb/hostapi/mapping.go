@@ -163,11 +163,7 @@ func (h *host) Map(ctx context.Context, share winpath.Share, c Credential, o Opt
 }
 
 func (h *host) Unmap(ctx context.Context, m Mapping) error {
-	server := m.Share.Server()
-	if server == "" {
-		server = m.RemotePath
-	}
-	err := h.change(ctx, server, wmi.Method{Class: class, Path: m.path, Name: "Remove", In: []win.Param{wmi.Bool("Force", true)}})
+	err := h.change(ctx, m.Share.Server(), wmi.Method{Class: class, Path: m.path, Name: "Remove", In: []win.Param{wmi.Bool("Force", true)}})
 	if isGone(err) {
 		return nil
 	}
