@@ -213,6 +213,90 @@ func TestISCSI_Associators(t *testing.T) {
 	}
 }
 
+// While its service does not run, the initiator does nothing (windows-api.md
+// 10.1).
+func TestISCSI_Stopped(t *testing.T) {
+	spec := iscsiSpec()
+	spec.Services = []ServiceSpec{{Name: "MSiSCSI"}}
+	i := newInitiator(t, mustNode(t, spec))
+	for name, err := range map[string]error{
+		"New":           i.method("MSFT_iSCSITargetPortal", "", "New", param("TargetPortalAddress", "fd00::10")),
+		"Connect":       i.connect("10.0.0.10", 3260, iqnOpen),
+		"SetCHAPSecret": i.method("MSFT_iSCSISession", "", "SetCHAPSecret", param("ChapSecret", "averylongsecret")),
+	} {
+		if !isStatus(err, win.ISDSC_SERVICE_NOT_RUNNING) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// behaviour.md ISCSI-12: a secret has 12 to 16 bytes.
+func TestISCSI_SecretLengths(t *testing.T) {
+	i := newInitiator(t, mustNode(t, iscsiSpec()))
+	for length, want := range map[int]win.ISDSC{
+		11: win.ISDSC_SHORT_CHAP_SECRET, 12: 0, 16: 0, 17: win.ISDSC_INVALID_INITIATOR_CHAP_SECRET,
+	} {
+		err := i.method("MSFT_iSCSISession", "", "SetCHAPSecret", param("ChapSecret", strings.Repeat("x", length)))
+		if want == 0 && err != nil || want != 0 && !isStatus(err, want) {
+			t.Errorf("%d bytes: got %v, want %v", length, err, want)
+		}
+	}
+}
+
+// A portal that is registered already is an error, or none where that is how
+// Windows has it.
+func TestISCSI_PortalAgain(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		spec := iscsiSpec()
+		spec.Switches.ISCSIPortalAgain = again
+		i := newInitiator(t, mustNode(t, spec))
+		err := i.method("MSFT_iSCSITargetPortal", "", "New", param("TargetPortalAddress", "10.0.0.10"))
+		if again && err != nil || !again && !isStatus(err, win.ISDSC_PORTAL_ALREADY_EXISTS) {
+			t.Errorf("switch %t: got %v", again, err)
+		}
+		if rows := i.rows("SELECT * FROM MSFT_iSCSITargetPortal"); len(rows) != 1 {
+			t.Errorf("switch %t: %d portals", again, len(rows))
+		}
+	}
+}
+
+// A session that is registered, once or twice, comes back after a restart, once.
+func TestISCSI_Register(t *testing.T) {
+	n := mustNode(t, iscsiSpec())
+	i := newInitiator(t, n)
+	if err := i.connect("10.0.0.10", 3260, iqnOpen); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		session := i.rows("SELECT * FROM MSFT_iSCSISession")[0]
+		if err := i.method("MSFT_iSCSISession", session[sysRelPath].(string), "Register"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if session := i.rows("SELECT * FROM MSFT_iSCSISession")[0]; session["IsPersistent"] != true {
+		t.Errorf("got %v", session)
+	}
+	n.Reboot()
+	if got := strings.Count(string(n.Snapshot()), "iSCSI session"); got != 1 {
+		t.Errorf("%d sessions after a restart", got)
+	}
+}
+
+// The connections of sessions, and what the initiator has to connect with.
+func TestISCSI_Rows(t *testing.T) {
+	i := newInitiator(t, mustNode(t, iscsiSpec()))
+	if err := i.connect("10.0.0.10", 3260, iqnOpen); err != nil {
+		t.Fatal(err)
+	}
+	connections := i.rows("SELECT * FROM MSFT_iSCSIConnection")
+	if len(connections) != 1 || connections[0]["TargetAddress"] != "10.0.0.10" || connections[0]["TargetPortNumber"] != int32(3260) {
+		t.Errorf("connections %v", connections)
+	}
+	if ports := i.rows("SELECT * FROM MSFT_InitiatorPort"); len(ports) != 1 || ports[0]["NodeAddress"] == nil {
+		t.Errorf("ports %v", ports)
+	}
+}
+
 // Sessions end with a reboot but for persistent ones; portals stay.
 func TestISCSI_Reboot(t *testing.T) {
 	for _, persistent := range []bool{false, true} {
@@ -263,7 +347,12 @@ func TestISCSI_Descriptions(t *testing.T) {
 		"target nameless":  func(s *ISCSISpec) { s.Targets[1].Name = "" },
 		"target at nobody": func(s *ISCSISpec) { s.Targets[1].Portals = []string{"10.0.0.11:3260"} },
 		"target at no one": func(s *ISCSISpec) { s.Targets[1].Portals = []string{"10.0.0.10"} },
-		"LUN of a name":    func(s *ISCSISpec) { s.Targets[0].LUNs[1].Name = "open-0" },
+		"target at words":  func(s *ISCSISpec) { s.Targets[1].Portals = []string{"10.0.0.10:iscsi"} },
+		"portal of a name": func(s *ISCSISpec) {
+			s.Portals[0].Address, s.Portals[2].Address = "san.example", "SAN.example"
+			s.Targets = nil
+		},
+		"LUN of a name": func(s *ISCSISpec) { s.Targets[0].LUNs[1].Name = "open-0" },
 	} {
 		spec := iscsiSpec()
 		edit(spec.ISCSI)

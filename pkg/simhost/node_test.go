@@ -239,6 +239,8 @@ func TestSANPolicy(t *testing.T) {
 		{OfflineShared, "nvme", 0},
 		{OfflineShared, "sata", 0},
 		{OfflineAll, "nvme", 3},
+		{OfflineInternal, "nvme", 3},
+		{OfflineInternal, "sas", 0},
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%s %s", tt.policy, tt.bus), func(t *testing.T) {

@@ -59,6 +59,19 @@ func TestSetAttributes(t *testing.T) {
 	})
 }
 
+func TestDisk_Writable(t *testing.T) {
+	for want, d := range map[win.Errno]disk{
+		win.ERROR_DEVICE_NOT_CONNECTED: {offline: true},
+		win.ERROR_NOT_READY:            {present: true, offline: true, readOnly: true},
+		win.ERROR_WRITE_PROTECT:        {present: true, readOnly: true},
+	} {
+		wantCode(t, d.writable(), want)
+	}
+	if err := (&disk{present: true}).writable(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestSetAttributes_Refused(t *testing.T) {
 	clustered := data("clustered")
 	clustered.Clustered = true

@@ -305,6 +305,7 @@ func TestWMIDisk_CreatePartition(t *testing.T) {
 		{"on MBR", mbr, []win.Param{maximum, param("MbrType", int32(7)), param("IsActive", true)}, 0, true},
 		{"a letter", gpt, []win.Param{maximum, param("DriveLetter", int16('X'))}, 0, true},
 		{"any letter", gpt, []win.Param{maximum, param("AssignDriveLetter", true)}, 0, true},
+		{"hidden", gpt, []win.Param{maximum, param("IsHidden", true)}, 0, true},
 		{"a letter in use", gpt, []win.Param{maximum, param("DriveLetter", int16('c'))}, 42002, true},
 
 		{"no size", gpt, nil, 40005, false},
@@ -316,6 +317,7 @@ func TestWMIDisk_CreatePartition(t *testing.T) {
 		{"MbrType on GPT", gpt, []win.Param{maximum, param("MbrType", int32(7))}, 41006, false},
 		{"active on GPT", gpt, []win.Param{maximum, param("IsActive", true)}, 41006, false},
 		{"no type", gpt, []win.Param{maximum, param("GptType", "basic")}, 41010, false},
+		{"no type of MBR", mbr, []win.Param{maximum, param("MbrType", int32(256))}, 41010, false},
 		{"size 0", gpt, []win.Param{size(0)}, 4097, false},
 		{"too large", gpt, []win.Param{size(1024)}, 40000, false},
 		{"larger than the disk", gpt, []win.Param{size(1 << 30)}, 40000, false},
@@ -422,6 +424,18 @@ func TestWMIDisk_OnlineOffline(t *testing.T) {
 	}
 }
 
+// What a cluster owns changes state for the cluster alone.
+func TestWMIDisk_Clustered(t *testing.T) {
+	spec := wmiSpec()
+	spec.Disks[1].Clustered = true
+	c := newWMIClient(t, mustNode(t, spec))
+	for method, in := range map[string][]win.Param{"Online": nil, "Offline": nil, "SetAttributes": {param("IsReadOnly", true)}} {
+		if got := c.on(c.disk(1), method, in...); got != 41018 {
+			t.Errorf("%s: got %d, want 41018", method, got)
+		}
+	}
+}
+
 // Offline takes the volumes away, Online brings them back.
 func TestWMIDisk_OfflineVolumes(t *testing.T) {
 	c := newWMIClient(t, mustNode(t, wmiSpec()))
@@ -502,6 +516,8 @@ func TestWMIDisk_ClearAndConvert(t *testing.T) {
 			d.Style, d.Partitions = "gpt", []PartitionSpec{{Type: "recovery"}}
 		}, "Clear", []win.Param{param("RemoveData", true)}, 41007, 2},
 		{"clear an empty table", 1, func(d *DiskSpec) { d.Style = "gpt" }, "Clear", nil, 0, 0},
+		{"clear offline", 1, func(d *DiskSpec) { data(d); d.Offline = true }, "Clear", []win.Param{param("RemoveData", true)}, 41003, 2},
+		{"clear clustered", 1, func(d *DiskSpec) { data(d); d.Clustered = true }, "Clear", []win.Param{param("RemoveData", true)}, 41019, 2},
 		{"clear RAW", 1, nil, "Clear", nil, 41000, 0},
 		{"clear the boot disk", 0, nil, "Clear", []win.Param{param("RemoveData", true), param("RemoveOEM", true)}, 41009, 2},
 		{"convert", 1, func(d *DiskSpec) { d.Style = "mbr" }, "ConvertStyle", []win.Param{param("PartitionStyle", int32(2))}, 0, 2},
@@ -743,7 +759,7 @@ func TestMethodInput(t *testing.T) {
 }
 
 func TestWMIStorageSetting(t *testing.T) {
-	for policy, want := range map[SANPolicy]int32{"": 1, OnlineAll: 1, OfflineShared: 2, OfflineAll: 3} {
+	for policy, want := range map[SANPolicy]int32{"": 1, OnlineAll: 1, OfflineShared: 2, OfflineAll: 3, OfflineInternal: 4} {
 		t.Run("policy "+string(policy), func(t *testing.T) {
 			spec := wmiSpec()
 			spec.SANPolicy = policy

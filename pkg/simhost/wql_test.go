@@ -122,6 +122,10 @@ func TestWQL_Where(t *testing.T) {
 		{"Size > 9", true}, // and not as text
 		{"9 < Size", true},
 		{"Size <= 9", false},
+		{"Size >= 9", true},
+		{"Delta >= -2", false},
+		{"Offline > FALSE", true},
+		{"Offline < 'TRUE'", false},
 		{"Delta = -3", true},
 		{"Delta < 0", true},
 		{"Offline = TRUE", true},
@@ -189,6 +193,8 @@ func TestLikeMatches(t *testing.T) {
 		{"ABC", "A[A-C]C", true},
 		{"ABC", "A[XB]C", true},
 		{"ABC", "A[^B]C", false},
+		{"AXC", "A[B-DX]C", true},
+		{"ADC", "A[B-CE-F]C", false},
 		{"A%C", "A[%]C", true},
 		{"ABC", "A[%]C", false},
 		{"A[C", "A[C", true}, // no set without an end
