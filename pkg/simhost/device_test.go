@@ -379,6 +379,12 @@ func TestDisk_NVMeIdentify(t *testing.T) {
 	}
 	_, err = d.Control(abi.IOCTL_STORAGE_QUERY_PROPERTY, abi.NVMeIdentify{CNS: abi.CNSNamespace, Namespace: 2}.Query().Encode(), make([]byte, 8192))
 	wantCode(t, err, win.ERROR_INVALID_PARAMETER)
+	swapped := abi.NVMeIdentify{CNS: abi.CNSNamespace}.Query()
+	swapped.Property = abi.PropertyAdapterProtocol
+	_, err = d.Control(abi.IOCTL_STORAGE_QUERY_PROPERTY, swapped.Encode(), make([]byte, 8192))
+	wantCode(t, err, win.ERROR_INVALID_PARAMETER)
+	ask(t, d, abi.IOCTL_STORAGE_QUERY_PROPERTY, abi.PropertyQuery{Property: abi.PropertyAdapterProtocol, Type: abi.QueryExists}.Encode(), 0)
+	ask(t, d, abi.IOCTL_DISK_IS_WRITABLE, nil, 0)
 }
 
 func TestVolume_Control(t *testing.T) {
@@ -486,6 +492,10 @@ func TestMountManager(t *testing.T) {
 	wantCode(t, err, win.ERROR_FILE_NOT_FOUND)
 	_, err = d.Control(abi.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, make([]byte, 4096))
 	wantCode(t, err, win.ERROR_INVALID_FUNCTION)
+	_, err = d.Control(abi.IOCTL_MOUNTMGR_QUERY_POINTS, everything[:3], make([]byte, 4096))
+	wantCode(t, err, win.ERROR_INVALID_PARAMETER)
+	_, err = d.Control(abi.IOCTL_MOUNTMGR_QUERY_POINTS, everything, make([]byte, 7))
+	wantCode(t, err, win.ERROR_INVALID_PARAMETER)
 }
 
 // What a volume answers that NTFS is not mounted on, or that refuses changes.
@@ -508,6 +518,8 @@ func TestVolume_Control_Others(t *testing.T) {
 		{"broken", abi.FSCTL_GET_NTFS_VOLUME_DATA, nil, win.ERROR_FILE_CORRUPT},
 		{"refs", abi.FSCTL_GET_NTFS_VOLUME_DATA, nil, win.ERROR_INVALID_FUNCTION},
 		{"raw", abi.FSCTL_EXTEND_VOLUME, extend, win.ERROR_INVALID_FUNCTION},
+		{"raw", abi.FSCTL_IS_VOLUME_DIRTY, nil, win.ERROR_UNRECOGNIZED_VOLUME},
+		{"broken", abi.FSCTL_IS_VOLUME_DIRTY, nil, win.ERROR_FILE_CORRUPT},
 		{"frozen", abi.FSCTL_EXTEND_VOLUME, extend, win.ERROR_WRITE_PROTECT},
 		{"refs", abi.FSCTL_EXTEND_VOLUME, extend[:7], win.ERROR_INVALID_PARAMETER},
 		{"frozen", abi.IOCTL_DISK_IS_WRITABLE, nil, win.ERROR_WRITE_PROTECT},

@@ -297,6 +297,28 @@ func TestISCSI_Rows(t *testing.T) {
 	}
 }
 
+// A portal that does not answer is not registered, and no session is made to what
+// is not described.
+func TestISCSI_Absent(t *testing.T) {
+	n := mustNode(t, iscsiSpec())
+	i := newInitiator(t, n)
+	if err := i.method("MSFT_iSCSITargetPortal", "", "New", param("TargetPortalAddress", "10.0.0.99")); !isStatus(err, win.ISDSC_CONNECTION_FAILED) {
+		t.Errorf("got %v", err)
+	}
+	if rows := i.rows("SELECT * FROM MSFT_iSCSITargetPortal"); len(rows) != 1 {
+		t.Errorf("%d portals", len(rows))
+	}
+	if n.AddISCSISession("x", "10.0.0.10:3260", false) == nil || n.AddISCSISession(iqnOpen, "10.0.0.99:3260", false) == nil {
+		t.Error("no error")
+	}
+	if err := n.AddISCSISession(iqnCHAP, "10.0.0.10:3260", false); err != nil {
+		t.Error(err)
+	}
+	if rows := i.rows("SELECT * FROM MSFT_iSCSISession"); len(rows) != 1 || rows[0]["TargetNodeAddress"] != iqnCHAP {
+		t.Errorf("sessions %v", rows)
+	}
+}
+
 // Sessions end with a reboot but for persistent ones; portals stay.
 func TestISCSI_Reboot(t *testing.T) {
 	for _, persistent := range []bool{false, true} {

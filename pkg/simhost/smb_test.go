@@ -119,6 +119,7 @@ func TestSMB_Create(t *testing.T) {
 		{"no encryption", `\\nas\open`, `u:p`, []win.Param{wmi.Bool("RequirePrivacy", true)}, win.ERROR_NOT_SUPPORTED},
 		{"a directory", dataShare + `\sub`, `u:p`, nil, win.ERROR_INVALID_PARAMETER},
 		{"a backslash behind", dataShare + `\`, `u:p`, nil, win.ERROR_INVALID_PARAMETER},
+		{"an open escape", dataShare, `user\`, nil, win.ERROR_INVALID_PARAMETER},
 		{"no colon", dataShare, `user`, nil, win.ERROR_INVALID_PARAMETER},
 		{"the node itself", `\\nas\open`, ``, nil, win.ERROR_ACCESS_DENIED},
 	} {
@@ -329,6 +330,7 @@ func TestLogons(t *testing.T) {
 			{"bob", "", "secret", `\\?\UNC\files\data\none`, win.ERROR_FILE_NOT_FOUND, true},
 			{"bob", "", "secret", `\\?\UNC\files\data\none\x`, win.ERROR_PATH_NOT_FOUND, true},
 			{"bob", "", "secret", `\\?\UNC\nowhere\data\`, win.ERROR_BAD_NETPATH, false},
+			{"bob", "", "secret", `\\?\UNC\files\data\a*`, win.ERROR_INVALID_NAME, true},
 			{"bob", "", "secret", `C:\`, win.ERROR_PATH_NOT_FOUND, false},
 		} {
 			l, err := c.node.Host().Logons.Logon(tt.user, tt.domain, tt.password)
@@ -342,6 +344,7 @@ func TestLogons(t *testing.T) {
 			}
 			noError(t, l.Close())
 			wantCode(t, l.Open(tt.path), win.ERROR_INVALID_HANDLE)
+			wantCode(t, l.Close(), win.ERROR_INVALID_HANDLE)
 		}
 	}
 }
@@ -361,6 +364,35 @@ func TestSMB_LatencyGrows(t *testing.T) {
 			noError(t, c.create([]string{dataShare, `\\files\second`, `\\nas\open`}[n], `bob:secret`))
 		}
 	})
+}
+
+// Who describes what is not there learns so.
+func TestSMB_UnknownServers(t *testing.T) {
+	n := mustNode(t, smbSpec())
+	_, hang := n.HangSMBServer("none")
+	for name, err := range map[string]error{
+		"hang": hang, "password": n.SetSMBPassword("none", "bob", "x"), "encryption": n.SetSMBEncryption("none", true),
+		"no share":      n.AddSMBMapping(SMBMapping{RemotePath: `\\files`}),
+		"no such state": n.AddSMBMapping(SMBMapping{RemotePath: dataShare, Status: smbUnavailable + 1}),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if shown := n.ShownToSMBServer("none"); shown != nil {
+		t.Errorf("shown %v", shown)
+	}
+	if mappings := n.SMBMappings(); len(mappings) != 0 {
+		t.Errorf("mapped %v", mappings)
+	}
+}
+
+// A server whose encryption is turned on can be mapped with it.
+func TestSMB_Encryption(t *testing.T) {
+	c := newSMBClient(t, smbSpec())
+	wantSMBCode(t, c.create(`\\nas\open`, ":", wmi.Bool("RequirePrivacy", true)), win.ERROR_NOT_SUPPORTED)
+	noError(t, c.node.SetSMBEncryption("NAS", true))
+	noError(t, c.create(`\\nas\open`, ":", wmi.Bool("RequirePrivacy", true)))
 }
 
 func TestSMB_SpecIsChecked(t *testing.T) {

@@ -86,6 +86,10 @@ func TestDiff(t *testing.T) {
 	if diff := cmp.Diff(want, Diff(a, b)); diff != "" {
 		t.Error(diff)
 	}
+	spanned, moved := Snapshot("volume v: 1\nvolume v: 2\n"), Snapshot("volume v: 1\nvolume v: 3\n")
+	if got, want := Diff(spanned, moved), "~ volume v: 1; 2 -> 1; 3\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	if got := Diff(a, a); got != "" {
 		t.Errorf("a differs from itself by %q", got)
 	}

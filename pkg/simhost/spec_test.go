@@ -127,6 +127,11 @@ func TestNew_Refuses(t *testing.T) {
 		{"unknown bus", disk(func(d *DiskSpec) { d.Bus = "scuzzy" }), "bus"},
 		{"odd size", disk(func(d *DiskSpec) { d.Size = GiB + 1 }), "size"},
 		{"odd sector", disk(func(d *DiskSpec) { d.SectorSize = 1024 }), "sector size"},
+		{"odd physical sector", disk(func(d *DiskSpec) { d.SectorSize, d.PhysicalSectorSize = 4096, 512 }), "physical sector size"},
+		{"bad disk at the start", NodeSpec{Version: 1, Disks: []DiskSpec{BootDisk(), {Name: "data", Size: GiB, Bus: "scuzzy"}}}, "bus"},
+		{"directory nowhere", NodeSpec{Version: 1, Directories: []string{`Q:\a`}}, "directory"},
+		{"bad disk id", disk(func(d *DiskSpec) { d.ID = "x" }), "GUID"},
+		{"bad partition id", disk(func(d *DiskSpec) { d.Partitions[1].ID = "x" }), "GUID"},
 		{"unknown style", disk(func(d *DiskSpec) { d.Style = "apm" }), "style"},
 		{"partitions without table", disk(func(d *DiskSpec) { d.Style = "" }), "raw"},
 		{"two in a superfloppy", disk(func(d *DiskSpec) { d.Style = "superfloppy" }), "superfloppy"},
@@ -145,6 +150,7 @@ func TestNew_Refuses(t *testing.T) {
 			d.Identifiers = []IdentifierSpec{{CodeSet: "ascii", Type: "t10", Text: "a", Hex: "61"}}
 		}), "text and hex"},
 		{"bad hex", disk(func(d *DiskSpec) { d.Identifiers = []IdentifierSpec{{CodeSet: "binary", Type: "naa", Hex: "6"}} }), "identifier"},
+		{"EUI64 of words", disk(func(d *DiskSpec) { d.NVMe = &NVMeSpec{EUI64: "sixteen digits.."} }), "nvme"},
 		{"short EUI64", disk(func(d *DiskSpec) { d.NVMe = &NVMeSpec{EUI64: "0026"} }), "eui64"},
 	}
 	for _, tt := range tests {

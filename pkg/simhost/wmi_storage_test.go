@@ -690,6 +690,45 @@ func TestWMIPartition_Resize(t *testing.T) {
 	}
 }
 
+// What a partition refuses whatever the size, and one that is gone.
+func TestWMIPartition_Refused(t *testing.T) {
+	c := newWMIClient(t, mustNode(t, wmiSpec()))
+	partition, _ := c.formatted()
+	msr := c.row("SELECT * FROM MSFT_Partition WHERE DiskNumber = 1 AND GptType = '" + reserved + "'")
+	if got := c.on(msr, "GetSupportedSize"); got != 1 {
+		t.Errorf("size of the reserved partition: got %d, want 1", got)
+	}
+	larger := param("Size", "1610612736")
+	if err := c.node.GrowDisk("data", 2*GiB); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.on(c.disk(1), "Refresh"); code != 0 {
+		t.Fatal(code)
+	}
+	readOnly := func(bits uint64) {
+		c.edit("data", func(n *Node, d *disk) error { return n.setAttributes(d, bits, abi.DISK_ATTRIBUTE_READ_ONLY, true) })
+	}
+	readOnly(abi.DISK_ATTRIBUTE_READ_ONLY)
+	if got := c.on(partition, "Resize", larger); got != 41002 {
+		t.Errorf("read-only: got %d, want 41002", got)
+	}
+	readOnly(0)
+	c.edit("data", func(_ *Node, d *disk) error { d.partitions = d.partitions[:1]; return nil })
+	if got := c.on(partition, "Resize", larger); got != 40003 {
+		t.Errorf("gone: got %d, want 40003", got)
+	}
+}
+
+// A cluster's volume is not formatted (windows-api.md 7.10).
+func TestWMIVolume_FormatClustered(t *testing.T) {
+	c := newWMIClient(t, mustNode(t, wmiSpec()))
+	_, volume := c.partitioned()
+	c.edit("data", func(_ *Node, d *disk) error { d.clustered = true; return nil })
+	if got := c.on(volume, "Format", param("Force", true)); got != 40018 {
+		t.Errorf("got %d, want 40018", got)
+	}
+}
+
 // RAW can grow, a file system that Windows cannot extend cannot.
 func TestWMIPartition_ResizeByFileSystem(t *testing.T) {
 	for fs, want := range map[string]uint32{"": 0, "NTFS": 0, "ReFS": 0, "FAT32": 42009} {

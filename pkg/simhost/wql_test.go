@@ -58,6 +58,7 @@ func TestParseWQL_Invalid(t *testing.T) {
 		"backslash at the end":      `SELECT * FROM C WHERE a = 'x\`,
 		"escaped end":               `SELECT * FROM C WHERE a = 'x\'`,
 		"like without text":         "SELECT * FROM C WHERE a LIKE 1",
+		"not without like":          "SELECT * FROM C WHERE a NOT = 1",
 		"is without null":           "SELECT * FROM C WHERE a IS 1",
 		"trailing words":            "SELECT * FROM C WHERE a = 1 ORDER BY a",
 		"two statements":            "SELECT * FROM C; DELETE FROM C",
