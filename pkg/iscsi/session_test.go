@@ -265,6 +265,22 @@ func TestDisconnect_ISCSI14_EndedMeanwhile(t *testing.T) {
 	}
 }
 
+// ISCSI-15: disk numbers are decimal.
+func TestGetTargetDisks_ISCSI15_Numbers(t *testing.T) {
+	want := []string{"1"}
+	node := newNode(t, registered(first), func(spec *simhost.NodeSpec) {
+		target := &spec.ISCSI.Targets[0]
+		for i := range 11 {
+			target.LUNs = append(target.LUNs, lun(fmt.Sprint("open-", 1+i)))
+			want = append(want, fmt.Sprint(2+i))
+		}
+	})
+	must(t, connect(t.Context(), node, first, open))
+	if ids, err := disks(t.Context(), node, first, open); err != nil || !slices.Equal(ids, want) {
+		t.Errorf("disks %q, %v", ids, err)
+	}
+}
+
 // otherGroup is the group in another process: it shares nothing but the node.
 type otherGroup struct{ *iscsi.ISCSI }
 
