@@ -4,6 +4,7 @@ package storage
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
@@ -59,7 +60,10 @@ func TestMounts_Targets(t *testing.T) {
 			}
 			s := On(&win.Host{Files: &fakeFile{point: point}})
 			at, err := s.FindMountPoint(t.Context(), somePath(t))
-			if !errors.Is(err, c.found) || at.Mounted != c.mounted || c.mounted && at.Volume.String() != someVolume {
+			if !errors.Is(err, c.found) || errors.Is(err, errdefs.ErrLinkLoop) != (c.found == errdefs.ErrLinkLoop) || at.Path != somePath(t) { //nolint:errorlint // itself
+				t.Errorf("found %+v, %v", at, err)
+			}
+			if at.Mounted != c.mounted || c.mounted && at.Volume.String() != someVolume {
 				t.Errorf("found %+v, %v", at, err)
 			}
 			id, err := s.MountFolder(t.Context(), somePath(t))
@@ -87,6 +91,9 @@ func TestVolumeOfPath(t *testing.T) {
 			id, err := s.VolumeOfPath(t.Context(), somePath(t))
 			if !errors.Is(err, c.want) || (err == nil) != (id.String() == someVolume) {
 				t.Errorf("got %v, %v", id, err)
+			}
+			if name == "no path" && !strings.Contains(err.Error(), c.final) {
+				t.Errorf("%v does not say what Windows named", err)
 			}
 		})
 	}
