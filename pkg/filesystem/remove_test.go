@@ -96,6 +96,18 @@ func TestRmdir_ManyMountsBelow(t *testing.T) {
 	unchanged()
 }
 
+// What is mounted below a folder of a volume that has no letter is named by the
+// volume.
+func TestRmdir_MountBelowAVolume(t *testing.T) {
+	s := newSite(t)
+	s.mount(data+`t\mount`, other)
+	unchanged := s.unchanged()
+	if err := s.rmdir(data+"t", true); !errors.Is(err, errdefs.ErrMountedBelow) || !strings.Contains(err.Error(), data+`t\mount`) {
+		t.Errorf("got %v", err)
+	}
+	unchanged()
+}
+
 // What is mounted in a file server's folders cannot be looked up here, and
 // stays.
 func TestRmdir_MountOfAFileServer(t *testing.T) {

@@ -260,25 +260,32 @@ func TestISCSI_PortalAgain(t *testing.T) {
 	}
 }
 
-// A session that is registered, once or twice, comes back after a restart, once.
+// A session that is registered comes back after a restart, once, also where it is
+// registered again; and does not after it has been taken out.
 func TestISCSI_Register(t *testing.T) {
-	n := mustNode(t, iscsiSpec())
-	i := newInitiator(t, n)
-	if err := i.connect("10.0.0.10", 3260, iqnOpen); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		session := i.rows("SELECT * FROM MSFT_iSCSISession")[0]
-		if err := i.method("MSFT_iSCSISession", session[sysRelPath].(string), "Register"); err != nil {
+	for methods, want := range map[string]int{"Register Register": 1, "Register Register Unregister": 0} {
+		n := mustNode(t, iscsiSpec())
+		i := newInitiator(t, n)
+		if err := i.connect("10.0.0.10", 3260, iqnOpen); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if session := i.rows("SELECT * FROM MSFT_iSCSISession")[0]; session["IsPersistent"] != true {
-		t.Errorf("got %v", session)
-	}
-	n.Reboot()
-	if got := strings.Count(string(n.Snapshot()), "iSCSI session"); got != 1 {
-		t.Errorf("%d sessions after a restart", got)
+		for again, method := range strings.Fields(methods) {
+			session := i.rows("SELECT * FROM MSFT_iSCSISession")[0]
+			var in []win.Param
+			if method == "Register" && again > 0 {
+				in = []win.Param{param("ChapUsername", "another")}
+			}
+			if err := i.method("MSFT_iSCSISession", session[sysRelPath].(string), method, in...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if session := i.rows("SELECT * FROM MSFT_iSCSISession")[0]; session["IsPersistent"] != (want == 1) {
+			t.Errorf("%s: got %v", methods, session)
+		}
+		n.Reboot()
+		if got := strings.Count(string(n.Snapshot()), "iSCSI session"); got != want {
+			t.Errorf("%s: %d sessions after a restart, want %d", methods, got, want)
+		}
 	}
 }
 
