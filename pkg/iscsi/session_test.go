@@ -321,6 +321,7 @@ func TestDisks_TooLateForTheCaller(t *testing.T) {
 		if took := time.Since(start); took != budget || ids == nil || len(ids) != 0 {
 			t.Errorf("took %v, got %#v", took, ids)
 		}
+		synctest.Wait() // for the look that was left
 	})
 }
 
