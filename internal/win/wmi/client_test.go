@@ -175,13 +175,14 @@ func TestClient_ThreadsGrowByTheWorkersOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := f.count("Enter"); n > workers {
-			t.Errorf("entered %d times, want %d at most", n, workers)
+		const most = 4 // workers (design.md 4: "a small fixed set")
+		if n := f.count("Enter"); n > most {
+			t.Errorf("entered %d times, want %d at most", n, most)
 		}
-		if n := len(f.threads); n > workers {
-			t.Errorf("%d threads, want %d at most", n, workers)
+		if n := len(f.threads); n > most {
+			t.Errorf("%d threads, want %d at most", n, most)
 		}
-		if n := f.count("Connect"); n > 2*workers {
+		if n := f.count("Connect"); n > 2*most {
 			t.Errorf("connected %d times, want once a worker and namespace", n)
 		}
 		for call, want := range map[string]int{"Query": 64 * 20, "Get": 64 * 20, "Start": 64 * 20} {

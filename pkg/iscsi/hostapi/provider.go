@@ -36,8 +36,7 @@ func (h *host) query(ctx context.Context, q wmi.Query) ([]wmi.Row, error) {
 }
 
 // finish starts a method, which once begun reaches its end whatever becomes of its
-// caller.
-// server is what hangs together with it.
+// caller. server is what hangs together with it.
 func (h *host) finish(ctx context.Context, change, object, server string, m wmi.Method) error {
 	_, err := blocking.Finish(ctx, h.calls, blocking.Call{Kind: change, Object: object, Group: server}, func() (struct{}, error) {
 		_, err := h.wmi.Call(ctx, namespace, m)
