@@ -175,7 +175,7 @@ func TestClient_ThreadsGrowByTheWorkersOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		const most = 4 // workers (design.md 4: "a small fixed set")
+		const most = 4 // workers: more break providers (windows-api.md 14.8)
 		if n := f.count("Enter"); n > most {
 			t.Errorf("entered %d times, want %d at most", n, most)
 		}
