@@ -61,26 +61,38 @@ func (c *cursor) effects(s ast.Stmt) *effects {
 	return e
 }
 
-// givesUp: if err != nil { return value, err }, the error as it is or in a text.
+// givesUp: if it went wrong { return value, err }, with the error that was looked
+// at, or with a new one, which has a text.
 func (c *cursor) givesUp(guard *ast.IfStmt) bool {
-	check, ok := guard.Cond.(*ast.BinaryExpr)
-	if !ok || check.Op != token.NEQ || !types.Identical(c.typeOf(check.X), errorType) || len(guard.Body.List) != 1 {
+	if len(guard.Body.List) != 1 {
 		return false
 	}
 	r, ok := guard.Body.List[0].(*ast.ReturnStmt)
-	return ok && !slices.ContainsFunc(r.Results, func(result ast.Expr) bool {
-		call, isCall := result.(*ast.CallExpr)
-		return isCall && c.text(call.Fun) != "fmt.Errorf"
-	})
+	if !ok || len(r.Results) == 0 {
+		return false
+	}
+	last := r.Results[len(r.Results)-1]
+	if call, ok := last.(*ast.CallExpr); ok {
+		return types.Identical(c.typeOf(last), errorType) && slices.ContainsFunc(call.Args, isText)
+	}
+	return types.Identical(c.typeOf(last), errorType) && c.text(guard.Cond) == c.text(last)+" != nil"
 }
 
-// lasts: a field behind a pointer, an element.
+func isText(e ast.Expr) bool {
+	literal, ok := e.(*ast.BasicLit)
+	return ok && literal.Kind == token.STRING
+}
+
+// lasts: a field behind a pointer, an element of a slice or map.
 func (c *cursor) lasts(to ast.Expr) bool {
 	switch to := to.(type) {
 	case *ast.SelectorExpr:
 		_, isPointer := c.typeOf(to.X).Underlying().(*types.Pointer)
 		return isPointer || c.lasts(to.X)
-	case *ast.IndexExpr, *ast.StarExpr:
+	case *ast.IndexExpr:
+		_, isArray := c.typeOf(to.X).Underlying().(*types.Array)
+		return !isArray || c.lasts(to.X)
+	case *ast.StarExpr:
 		return true
 	}
 	return false
