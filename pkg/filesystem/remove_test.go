@@ -321,3 +321,26 @@ func TestRmdir_ManyEntries(t *testing.T) {
 	s.must(s.rmdir(`C:\t`, true))
 	s.wantPath(`C:\t`, false)
 }
+
+// A directory that cannot be looked into may hold a mount folder: nothing is
+// removed, whatever stands beside it.
+func TestRmdirContents_CannotLook(t *testing.T) {
+	s := newSite(t)
+	s.directory(`C:\t\b`)
+	s.file(`C:\t\a`)
+	s.file(`C:\t\b\kept`)
+	check := s.unchanged()
+	looked := false
+	s.node.OnCall(func(c simhost.Call, do func() error) error {
+		if !looked && strings.HasSuffix(c.Subject, `\t\b`) {
+			looked = true
+			return win.ERROR_ACCESS_DENIED
+		}
+		return do()
+	})
+	if err := s.rmdirContents(`C:\t`); !errors.Is(err, errdefs.ErrPermissionDenied) {
+		t.Errorf("got %v", err)
+	}
+	s.node.OnCall(nil)
+	check()
+}
