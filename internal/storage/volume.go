@@ -416,11 +416,7 @@ func (s *Storage) mountPoints() (points []abi.MountPoint, err error) {
 		return nil, err
 	}
 	defer closing(d, &err)
-	all, err := abi.MountPoint{}.EncodeQuery()
-	if err != nil {
-		return nil, err
-	}
-	reply, err := controlGrowing(d, abi.IOCTL_MOUNTMGR_QUERY_POINTS, all, 64<<10)
+	reply, err := controlGrowing(d, abi.IOCTL_MOUNTMGR_QUERY_POINTS, abi.QueryEveryMountPoint(), 64<<10)
 	return decoded(reply, err, abi.DecodeMountPoints)
 }
 

@@ -474,12 +474,8 @@ func TestMountManager(t *testing.T) {
 		t.Errorf("no entry for C: in %+v", all)
 	}
 
-	everything, err := abi.MountPoint{}.EncodeQuery()
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := make([]byte, 64)
-	n, err := d.Control(abi.IOCTL_MOUNTMGR_QUERY_POINTS, everything, out)
+	n, err := d.Control(abi.IOCTL_MOUNTMGR_QUERY_POINTS, abi.QueryEveryMountPoint(), out)
 	wantCode(t, err, win.ERROR_MORE_DATA)
 	if n != 8 || binary.LittleEndian.Uint32(out) <= 64 {
 		t.Errorf("%d bytes, size %d: want the size that it takes", n, binary.LittleEndian.Uint32(out))
@@ -492,9 +488,9 @@ func TestMountManager(t *testing.T) {
 	wantCode(t, err, win.ERROR_FILE_NOT_FOUND)
 	_, err = d.Control(abi.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, make([]byte, 4096))
 	wantCode(t, err, win.ERROR_INVALID_FUNCTION)
-	_, err = d.Control(abi.IOCTL_MOUNTMGR_QUERY_POINTS, everything[:3], make([]byte, 4096))
+	_, err = d.Control(abi.IOCTL_MOUNTMGR_QUERY_POINTS, abi.QueryEveryMountPoint()[:3], make([]byte, 4096))
 	wantCode(t, err, win.ERROR_INVALID_PARAMETER)
-	_, err = d.Control(abi.IOCTL_MOUNTMGR_QUERY_POINTS, everything, make([]byte, 7))
+	_, err = d.Control(abi.IOCTL_MOUNTMGR_QUERY_POINTS, abi.QueryEveryMountPoint(), make([]byte, 7))
 	wantCode(t, err, win.ERROR_INVALID_PARAMETER)
 }
 

@@ -40,6 +40,10 @@ func (p MountPoint) EncodeQuery() ([]byte, error) {
 	return p.append(zeros(mountPointSize), 0)
 }
 
+// QueryEveryMountPoint returns the query of the zero MountPoint, which selects all
+// entries.
+func QueryEveryMountPoint() []byte { return zeros(mountPointSize) }
+
 // DecodeMountPointQuery reads a MOUNTMGR_MOUNT_POINT.
 func DecodeMountPointQuery(b []byte) (MountPoint, error) {
 	if err := need(mountPointStructure, b, mountPointSize); err != nil {

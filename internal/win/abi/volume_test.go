@@ -122,6 +122,9 @@ func TestMountPointQuery(t *testing.T) {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	}
+	if got, err := DecodeMountPointQuery(QueryEveryMountPoint()); err != nil || !cmp.Equal(got, MountPoint{}, cmpopts.EquateEmpty()) {
+		t.Errorf("the query for all is %+v, %v", got, err)
+	}
 	_, err := MountPoint{Device: strings.Repeat("x", 32768)}.EncodeQuery()
 	wantError(t, err, ErrMalformed)
 	_, err = EncodeMountPoints([]MountPoint{{Device: strings.Repeat("x", 32768)}})

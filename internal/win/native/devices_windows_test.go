@@ -128,18 +128,14 @@ func TestDevice_Control(t *testing.T) {
 
 // A warning carries data: the mount manager says how much there is.
 func TestDevice_ControlMoreData(t *testing.T) {
-	query, err := abi.MountPoint{}.EncodeQuery()
-	if err != nil {
-		t.Fatal(err)
-	}
 	m := mustOpenDevice(t, abi.MountPointManager, win.NoAccess)
 	answer := make([]byte, 32) // no room for a name
-	n, err := m.Control(abi.IOCTL_MOUNTMGR_QUERY_POINTS, query, answer)
+	n, err := m.Control(abi.IOCTL_MOUNTMGR_QUERY_POINTS, abi.QueryEveryMountPoint(), answer)
 	if !errors.Is(err, win.ERROR_MORE_DATA) || n < 4 {
 		t.Fatalf("%d bytes, error %v; want the size and 234", n, err)
 	}
 	answer = make([]byte, binary.LittleEndian.Uint32(answer)) // MOUNTMGR_MOUNT_POINTS.Size
-	n, err = m.Control(abi.IOCTL_MOUNTMGR_QUERY_POINTS, query, answer)
+	n, err = m.Control(abi.IOCTL_MOUNTMGR_QUERY_POINTS, abi.QueryEveryMountPoint(), answer)
 	if err != nil {
 		t.Fatal(err)
 	}
