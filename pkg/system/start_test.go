@@ -381,7 +381,7 @@ func TestRequest_Unseen(t *testing.T) {
 					}
 					err := tt.call(s)
 					s.wantKind(err, errdefs.DeadlineExceeded, 0)
-					if !strings.Contains(err.Error(), "may still happen") {
+					if !strings.Contains(err.Error(), "may still happen") || strings.Count(err.Error(), context.DeadlineExceeded.Error()) != 1 {
 						s.Errorf("got %v", err)
 					}
 					close(release)
