@@ -24,8 +24,6 @@ func newRegistryKey(key, name string) registryKey {
 }
 
 func (s system) RegistryValue(key, name string) (win.RegistryValue, error) {
-	s.node.mu.Lock()
-	defer s.node.mu.Unlock()
 	v, ok := s.node.registry[newRegistryKey(key, name)]
 	if !ok {
 		return win.RegistryValue{}, win.ERROR_FILE_NOT_FOUND
