@@ -10,7 +10,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/winpath"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
-	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
 func (s *site) parse(path string) winpath.Path {
@@ -18,17 +17,6 @@ func (s *site) parse(path string) winpath.Path {
 	p, err := s.node.Filesystem().Parse(s.Context(), path)
 	s.must(err)
 	return p
-}
-
-// failOn fails the calls of a method, with a code of their own where that is
-// not 0.
-func (s *site) failOn(method string, code uint32, with error) {
-	s.node.OnCall(func(c simhost.Call, do func() error) error {
-		if c.Method == method && (code == 0 || c.Code == code) {
-			return with
-		}
-		return do()
-	})
 }
 
 // The host takes off the volume that it is told, and no other, and only where it
@@ -68,14 +56,7 @@ func TestHostUnmount(t *testing.T) {
 func TestHostUnmount_MountedAgain(t *testing.T) {
 	s := newSite(t)
 	s.mount(`C:\mount`, data)
-	s.node.OnCall(func(c simhost.Call, do func() error) error {
-		err := do()
-		if c.Method == "Mounts.DeletePoint" && err == nil {
-			s.node.OnCall(nil)
-			s.reparse(`C:\mount`, abi.ReparsePoint{Tag: abi.IO_REPARSE_TAG_MOUNT_POINT, Substitute: `\??\Volume{` + otherID + `}\`})
-		}
-		return err
-	})
+	s.mountAgain(`C:\mount`)
 	err := s.node.Filesystem().Unmount(t.Context(), s.parse(`C:\mount`), s.parse(data))
 	if errdefs.KindOf(err) != errdefs.FailedPrecondition {
 		t.Errorf("got %v", err)

@@ -11,8 +11,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
-	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
-	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
@@ -48,12 +46,7 @@ func TestMovedMountFolder(t *testing.T) {
 			s.mount(`C:\t\dead`, data)
 			s.mount(`C:\t\above\dead`, data)
 			s.must(s.node.DetachDisk("data"))
-			h := s.node.Host()
-			fs, err := filesystem.New(hostapi.On(&win.Host{
-				Devices: h.Devices, Mounts: h.Mounts, Files: movedFiles{h.Files}, System: h.System, WMI: h.WMI,
-			}))
-			s.must(err)
-			s.fs = fs
+			s.over(movedFiles{s.node.Host().Files})
 			unchanged := s.unchanged()
 			if err := s.rmdir(path, true); errdefs.KindOf(err) != errdefs.FailedPrecondition {
 				t.Errorf("got %v", err)
@@ -125,12 +118,7 @@ func TestDeadMountPoint_DoesNotClose(t *testing.T) {
 	s := newSite(t)
 	s.mount(`C:\t\dead`, data)
 	s.must(s.node.DetachDisk("data"))
-	h := s.node.Host()
-	fs, err := filesystem.New(hostapi.On(&win.Host{
-		Devices: h.Devices, Mounts: h.Mounts, Files: clingingFiles{h.Files}, System: h.System, WMI: h.WMI,
-	}))
-	s.must(err)
-	s.fs = fs
+	s.over(clingingFiles{s.node.Host().Files})
 	unchanged := s.unchanged()
 	if err := s.rmdir(`C:\t`, true); !errors.Is(err, win.ERROR_INVALID_HANDLE) {
 		t.Errorf("got %v", err)
@@ -164,12 +152,7 @@ func TestHostileNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
 			s.directory(`C:\t\x`)
-			h := s.node.Host()
-			fs, err := filesystem.New(hostapi.On(&win.Host{
-				Devices: h.Devices, Mounts: h.Mounts, Files: lyingFiles{h.Files, name}, System: h.System, WMI: h.WMI,
-			}))
-			s.must(err)
-			s.fs = fs
+			s.over(lyingFiles{s.node.Host().Files, name})
 			unchanged := s.unchanged()
 			for method, err := range map[string]error{"Rmdir": s.rmdir(`C:\t`, true), "RmdirContents": s.rmdirContents(`C:\t`)} {
 				if errdefs.KindOf(err) != want {

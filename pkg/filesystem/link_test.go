@@ -180,12 +180,7 @@ func TestLinkState_Switches(t *testing.T) {
 func TestCreateSymlink_WithoutPrivilege(t *testing.T) {
 	s := newSite(t)
 	s.directory(`C:\t`)
-	s.node.OnCall(func(c simhost.Call, do func() error) error {
-		if c.Method == "Files.SymbolicLink" {
-			return win.ERROR_PRIVILEGE_NOT_HELD
-		}
-		return do()
-	})
+	s.failOn("Files.SymbolicLink", 0, win.ERROR_PRIVILEGE_NOT_HELD)
 	if err := s.link(`C:\t`, `C:\t\link`); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("got %v", err)
 	}

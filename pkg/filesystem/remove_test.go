@@ -16,7 +16,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
-	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
@@ -51,12 +50,7 @@ func TestRmdir_DeadMountPointWithoutMountManager(t *testing.T) {
 	s := newSite(t)
 	s.mount(`C:\t\dead`, data)
 	s.must(s.node.DetachDisk("data"))
-	s.node.OnCall(func(c simhost.Call, do func() error) error {
-		if c.Method == "Mounts.DeletePoint" {
-			return win.ERROR_INVALID_PARAMETER
-		}
-		return do()
-	})
+	s.failOn("Mounts.DeletePoint", 0, win.ERROR_INVALID_PARAMETER)
 	s.must(s.rmdir(`C:\t`, true))
 	s.wantPath(`C:\t`, false)
 }
@@ -68,14 +62,7 @@ func TestRmdir_DeadMountPointMountedAgain(t *testing.T) {
 	s.mount(`C:\t\dead`, data)
 	s.file(other + "kept")
 	s.must(s.node.DetachDisk("data"))
-	s.node.OnCall(func(c simhost.Call, do func() error) error {
-		err := do()
-		if c.Method == "Mounts.DeletePoint" && err == nil {
-			s.node.OnCall(nil)
-			s.reparse(`C:\t\dead`, abi.ReparsePoint{Tag: abi.IO_REPARSE_TAG_MOUNT_POINT, Substitute: `\??\Volume{` + otherID + `}\`})
-		}
-		return err
-	})
+	s.mountAgain(`C:\t\dead`)
 	if err := s.rmdir(`C:\t\dead`, true); !errors.Is(err, errdefs.ErrMountedBelow) {
 		t.Errorf("got %v", err)
 	}
@@ -114,12 +101,7 @@ func TestRmdir_MountOfAFileServer(t *testing.T) {
 	s := newSite(t)
 	s.mount(`C:\t\dead`, data)
 	s.must(s.node.DetachDisk("data"))
-	h := s.node.Host()
-	fs, err := filesystem.New(hostapi.On(&win.Host{
-		Devices: h.Devices, Mounts: h.Mounts, Files: sharedFiles{h.Files}, System: h.System, WMI: h.WMI,
-	}))
-	s.must(err)
-	s.fs = fs
+	s.over(sharedFiles{s.node.Host().Files})
 	unchanged := s.unchanged()
 	for _, path := range []string{`\\files\c\t`, `\\files\c\t\dead`} {
 		if err := s.rmdir(path, true); !errors.Is(err, errdefs.ErrMountedBelow) || !strings.Contains(err.Error(), `\\files\c\t\dead`) {
@@ -152,12 +134,7 @@ func TestRmdir_FlushFails(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %d", method, code), func(t *testing.T) {
 				s := newSite(t)
 				s.mount(staging, data)
-				s.node.OnCall(func(c simhost.Call, do func() error) error {
-					if c.Method == method {
-						return code
-					}
-					return do()
-				})
+				s.failOn(method, 0, code)
 				err := s.rmdir(staging, true)
 				s.node.OnCall(nil)
 				if (err == nil) != unmounted || err != nil && !errors.Is(err, code) {
@@ -243,12 +220,7 @@ func TestRemove_OlderFileSystems(t *testing.T) {
 			s.file(`C:\t\sub\readonly`)
 			s.readOnly(`C:\t\sub\readonly`)
 			s.readOnly(`C:\t\full`)
-			s.node.OnCall(func(c simhost.Call, do func() error) error {
-				if c.Method == "File.SetInformation" && c.Code == abi.FileDispositionInfoExClass {
-					return code
-				}
-				return do()
-			})
+			s.failOn("File.SetInformation", abi.FileDispositionInfoExClass, code)
 			if err := s.rmdir(`C:\t\full`, false); !errors.Is(err, win.ERROR_DIR_NOT_EMPTY) {
 				t.Errorf("got %v", err)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
+	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem/hostapi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
 )
 
@@ -282,4 +283,36 @@ func isNotExist(err error) bool {
 
 func isExist(err error) bool {
 	return errors.Is(err, fs.ErrExist) && (runtime.GOOS != "windows" || os.IsExist(err))
+}
+
+// failOn fails the calls of a method, with a code of their own where that is
+// not 0.
+func (s *site) failOn(method string, code uint32, with error) {
+	s.node.OnCall(func(c simhost.Call, do func() error) error {
+		if c.Method == method && (code == 0 || c.Code == code) {
+			return with
+		}
+		return do()
+	})
+}
+
+// mountAgain mounts the other volume at a path as soon as its mount point is gone.
+func (s *site) mountAgain(path string) {
+	s.node.OnCall(func(c simhost.Call, do func() error) error {
+		err := do()
+		if c.Method == "Mounts.DeletePoint" && err == nil {
+			s.node.OnCall(nil)
+			s.reparse(path, abi.ReparsePoint{Tag: abi.IO_REPARSE_TAG_MOUNT_POINT, Substitute: `\??\Volume{` + otherID + `}\`})
+		}
+		return err
+	})
+}
+
+// over puts files in the place of the node's.
+func (s *site) over(files win.Files) {
+	s.Helper()
+	h := s.node.Host()
+	fs, err := filesystem.New(hostapi.On(&win.Host{Devices: h.Devices, Mounts: h.Mounts, Files: files, System: h.System, WMI: h.WMI}))
+	s.must(err)
+	s.fs = fs
 }
