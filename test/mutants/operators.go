@@ -320,10 +320,9 @@ func (c *cursor) isBesideError() bool {
 	if call, ok := last.(*ast.CallExpr); ok {
 		return c.text(call.Fun) == "fmt.Errorf"
 	}
-	check := c.text(last) + " != nil"
-	return types.Identical(c.typeOf(last), errorType) && slices.ContainsFunc(c.above, func(n ast.Node) bool {
+	return slices.ContainsFunc(c.above, func(n ast.Node) bool {
 		guard, ok := n.(*ast.IfStmt)
-		return ok && c.text(guard.Cond) == check && guard.Body.Pos() < c.node.Pos() && c.node.Pos() < guard.Body.End()
+		return ok && c.finds(guard, last) && guard.Body.Pos() < c.node.Pos() && c.node.Pos() < guard.Body.End()
 	})
 }
 
