@@ -124,9 +124,9 @@ func diskState(d win.Device) (DiskState, error) {
 // yet what a call did that was cut off. What somebody else has changed since stays.
 // It runs to its end once begun.
 func (s *Storage) SetDiskState(ctx context.Context, number uint32, now, want DiskState) error {
-	access := win.GenericRead | win.GenericWrite
-	if now == want {
-		access = win.NoAccess
+	access, changed := win.NoAccess, now.attributes()^want.attributes()
+	if changed != 0 {
+		access = win.GenericRead | win.GenericWrite
 	}
 	return finish(ctx, s, "attributes", diskName(number), func() (err error) {
 		d, err := s.openDisk(number, access)
@@ -134,7 +134,7 @@ func (s *Storage) SetDiskState(ctx context.Context, number uint32, now, want Dis
 			return err
 		}
 		defer closing(d, &err)
-		return setAttributes(d, want.attributes(), now.attributes()^want.attributes())
+		return setAttributes(d, want.attributes(), changed)
 	})
 }
 
