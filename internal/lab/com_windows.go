@@ -69,6 +69,13 @@ func (o *objects) give(k *class, state any, closed func()) *object {
 	return made
 }
 
+// place is where a client wants a pointer. What it holds before, often a variable
+// of C that nobody has set, is nothing for Go's collector, which looks at a
+// pointer that is overwritten: one of Go's that is long free breaks the heap.
+type place uintptr
+
+func (p *place) put(o *object) { *p = place(unsafe.Pointer(o)) }
+
 const (
 	resultOK          = 0
 	resultNoInterface = 0x8000_4002 // E_NOINTERFACE
@@ -81,14 +88,14 @@ var (
 	iidErrorInfo      = abi.GUID{Data1: 0x1CF2B120, Data2: 0x547D, Data3: 0x101B, Data4: [8]byte{0x8E, 0x65, 0x08, 0x00, 0x2B, 0x2B, 0xD1, 0x19}}
 )
 
-func queryInterface(o *object, iid *abi.GUID, out **object) uintptr {
+func queryInterface(o *object, iid *abi.GUID, out *place) uintptr {
 	switch {
 	case *iid == iidUnknown, slices.Contains(o.kind.iids, *iid):
-		*out = o
+		out.put(o)
 	case *iid == iidClientSecurity && o.kind.proxy:
-		*out = o.home.give(o.home.kinds.security, o, func() { release(o) })
+		out.put(o.home.give(o.home.kinds.security, o, func() { release(o) }))
 	default:
-		*out = nil
+		out.put(nil)
 		return resultNoInterface
 	}
 	addReference(o) // also for the blanket, whose object it must outlive

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"golang.org/x/sys/windows"
 
@@ -33,7 +34,9 @@ func openControl() (control, error) {
 }
 
 // call sends a code and waits for its end. Only a wait that never ends holds
-// the buffers longer than the call, and there is none: closing ends all.
+// the buffers longer than the call, and there is none: closing ends all. Windows
+// writes to them between the two calls, when a goroutine's stack may move: so
+// they are pinned, and lie elsewhere.
 func (c control) call(code uint32, in, out []byte) (int, error) {
 	event, err := windows.CreateEvent(nil, 1, 0, nil)
 	if err != nil {
@@ -43,7 +46,15 @@ func (c control) call(code uint32, in, out []byte) (int, error) {
 	var (
 		overlapped = windows.Overlapped{HEvent: event}
 		n          uint32
+		pinned     runtime.Pinner
 	)
+	defer pinned.Unpin()
+	pinned.Pin(&overlapped)
+	for _, b := range [][]byte{in, out} {
+		if len(b) > 0 {
+			pinned.Pin(&b[0])
+		}
+	}
 	err = windows.DeviceIoControl(c.handle, code, first(in), uint32(len(in)), first(out), uint32(len(out)), &n, &overlapped)
 	if errors.Is(err, windows.ERROR_IO_PENDING) {
 		err = windows.GetOverlappedResult(c.handle, &overlapped, &n, true)

@@ -55,7 +55,7 @@ func (o *objects) variantOf(value any) variant {
 	case float64:
 		return variant{vt: vtR8, value: math.Float64bits(value)}
 	case string:
-		return variant{vt: vtBSTR, value: uint64(uintptr(unsafe.Pointer(newBSTR(value))))}
+		return variant{vt: vtBSTR, value: uint64(newBSTR(value))}
 	case win.Row:
 		return variant{vt: vtUnknown, value: uint64(uintptr(unsafe.Pointer(o.row(value))))}
 	case []any:
@@ -139,10 +139,10 @@ func elementsOf(v *variant) (any, bool) {
 }
 
 // newBSTR copies s into COM's memory.
-func newBSTR(s string) *uint16 {
+func newBSTR(s string) uintptr {
 	units := terminated(s)
 	r, _, _ := exports().allocString.Call(uintptr(unsafe.Pointer(&units[0])), uintptr(len(units)/2-1))
-	return *(**uint16)(unsafe.Pointer(&r)) // native memory, which the checker of pointers does not know
+	return r
 }
 
 // textOf reads a BSTR.

@@ -86,12 +86,12 @@ func (w *wmiServer) close() error {
 // References is how many references to WMI objects the process holds.
 func (l *Lab) References() int { return l.wmi.objects.count() }
 
-func createLocator(factory, _ *object, iid *abi.GUID, out **object) uintptr {
+func createLocator(factory, _ *object, iid *abi.GUID, out *place) uintptr {
 	w := factory.state.(*wmiServer)
 	if *iid != iidLocator {
 		return resultNoInterface
 	}
-	*out = w.objects.give(w.objects.kinds.locator, w, nil)
+	out.put(w.objects.give(w.objects.kinds.locator, w, nil))
 	return resultOK
 }
 
@@ -123,7 +123,7 @@ func (o *objects) answer(err error) uintptr {
 
 // connectServer wants what local connections have: no user, no password, and a
 // limit to the wait.
-func connectServer(o *object, namespace, user, password, locale *uint16, flags int32, authority *uint16, _ uintptr, out **object) uintptr {
+func connectServer(o *object, namespace, user, password, locale *uint16, flags int32, authority *uint16, _ uintptr, out *place) uintptr {
 	const useMaxWait = 0x80
 	if user != nil || password != nil || locale != nil || authority != nil || flags != useMaxWait {
 		return uintptr(win.WBEM_E_INVALID_PARAMETER)
@@ -133,13 +133,13 @@ func connectServer(o *object, namespace, user, password, locale *uint16, flags i
 	if err != nil {
 		return w.objects.answer(err)
 	}
-	*out = w.objects.give(w.objects.kinds.services, session, session.Close)
+	out.put(w.objects.give(w.objects.kinds.services, session, session.Close))
 	return resultOK
 }
 
 const errDenied = uintptr(win.WBEM_E_ACCESS_DENIED)
 
-func getObject(o *object, path *uint16, _ int32, _ uintptr, out **object, _ uintptr) uintptr {
+func getObject(o *object, path *uint16, _ int32, _ uintptr, out *place, _ uintptr) uintptr {
 	if !o.allowed() {
 		return errDenied
 	}
@@ -147,12 +147,12 @@ func getObject(o *object, path *uint16, _ int32, _ uintptr, out **object, _ uint
 	if err != nil {
 		return o.home.answer(err)
 	}
-	*out = o.home.row(row)
+	out.put(o.home.row(row))
 	return resultOK
 }
 
 // execQuery wants a semi-synchronous, forward-only query.
-func execQuery(o *object, language, query *uint16, flags int32, _ uintptr, out **object) uintptr {
+func execQuery(o *object, language, query *uint16, flags int32, _ uintptr, out *place) uintptr {
 	const returnImmediately, forwardOnly = 0x10, 0x20
 	switch {
 	case !o.allowed():
@@ -166,11 +166,11 @@ func execQuery(o *object, language, query *uint16, flags int32, _ uintptr, out *
 	if err != nil {
 		return o.home.answer(err)
 	}
-	*out = o.home.give(o.home.kinds.enum, rows, rows.Close)
+	out.put(o.home.give(o.home.kinds.enum, rows, rows.Close))
 	return resultOK
 }
 
-func nextRow(o *object, timeout int32, count uint32, out **object, returned *uint32) uintptr {
+func nextRow(o *object, timeout int32, count uint32, out *place, returned *uint32) uintptr {
 	*returned = 0
 	switch {
 	case !o.allowed():
@@ -182,7 +182,8 @@ func nextRow(o *object, timeout int32, count uint32, out **object, returned *uin
 	if err != nil {
 		return o.home.answer(err)
 	}
-	*out, *returned = o.home.row(row), 1
+	out.put(o.home.row(row))
+	*returned = 1
 	return resultOK
 }
 
@@ -194,7 +195,7 @@ func milliseconds(timeout int32) time.Duration {
 	return time.Duration(timeout) * time.Millisecond
 }
 
-func execMethod(o *object, path, method *uint16, flags int32, _ uintptr, in *object, _, out **object) uintptr {
+func execMethod(o *object, path, method *uint16, flags int32, _ uintptr, in *object, _, out *place) uintptr {
 	const returnImmediately = 0x10
 	switch {
 	case !o.allowed():
@@ -211,7 +212,7 @@ func execMethod(o *object, path, method *uint16, flags int32, _ uintptr, in *obj
 	if err != nil {
 		return o.home.answer(err)
 	}
-	*out = o.home.give(o.home.kinds.result, call, call.Close)
+	out.put(o.home.give(o.home.kinds.result, call, call.Close))
 	return resultOK
 }
 
@@ -229,7 +230,7 @@ func target(path string) (class, instance string) {
 	return class, path
 }
 
-func getResultObject(o *object, timeout int32, out **object) uintptr {
+func getResultObject(o *object, timeout int32, out *place) uintptr {
 	if !o.allowed() {
 		return errDenied
 	}
@@ -237,7 +238,7 @@ func getResultObject(o *object, timeout int32, out **object) uintptr {
 	if err != nil {
 		return o.home.answer(err)
 	}
-	*out = o.home.row(row)
+	out.put(o.home.row(row))
 	return resultOK
 }
 
@@ -260,7 +261,7 @@ func beginEnumeration(o *object, _ int32) uintptr {
 	return resultOK
 }
 
-func nextProperty(o *object, _ int32, name **uint16, v *variant, _, _ uintptr) uintptr {
+func nextProperty(o *object, _ int32, name *place, v *variant, _, _ uintptr) uintptr {
 	const noMoreData = 0x4_0005
 	state := o.state.(*value)
 	if state.next == len(state.names) {
@@ -268,7 +269,7 @@ func nextProperty(o *object, _ int32, name **uint16, v *variant, _, _ uintptr) u
 	}
 	property := state.names[state.next]
 	state.next++
-	*name, *v = newBSTR(property), o.home.variantOf(state.row[property])
+	*name, *v = place(newBSTR(property)), o.home.variantOf(state.row[property])
 	return resultOK
 }
 
@@ -276,7 +277,7 @@ func endEnumeration(*object) uintptr { return resultOK }
 
 // getMethod gives the class of a method's parameters. Of one that takes none
 // there is no such class (windows-api.md 14.4).
-func getMethod(o *object, name *uint16, _ int32, in, out **object) uintptr {
+func getMethod(o *object, name *uint16, _ int32, in, out *place) uintptr {
 	row := o.state.(*value).row
 	namespace, _ := row["__NAMESPACE"].(string)
 	class, _ := row["__CLASS"].(string)
@@ -284,9 +285,10 @@ func getMethod(o *object, name *uint16, _ int32, in, out **object) uintptr {
 	if err != nil {
 		return o.home.answer(err)
 	}
-	*in, *out = nil, o.home.row(nil)
+	in.put(nil)
+	out.put(o.home.row(nil))
 	if len(takes) > 0 {
-		*in = o.home.parameters(takes)
+		in.put(o.home.parameters(takes))
 	}
 	return resultOK
 }
@@ -295,8 +297,8 @@ func (o *objects) parameters(takes []string) *object {
 	return o.give(o.kinds.value, &value{takes: takes}, nil)
 }
 
-func spawnInstance(o *object, _ int32, out **object) uintptr {
-	*out = o.home.parameters(o.state.(*value).takes)
+func spawnInstance(o *object, _ int32, out *place) uintptr {
+	out.put(o.home.parameters(o.state.(*value).takes))
 	return resultOK
 }
 

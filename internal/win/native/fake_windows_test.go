@@ -84,12 +84,14 @@ func (p *provider) give(f *fake) *fake {
 	return f
 }
 
-func (p *provider) queryInterface(f *fake, iid *abi.GUID, out **fake) uintptr {
+// queryInterface is also called by COM itself, with a place that nobody has set:
+// what was there is no pointer for Go's collector to look at.
+func (p *provider) queryInterface(f *fake, iid *abi.GUID, out *uintptr) uintptr {
 	switch {
 	case *iid == iidClassObject:
-		*out = p.give(f)
+		*out = uintptr(unsafe.Pointer(p.give(f)))
 	case *iid == iidClientSecurity && p.blankets != nil:
-		*out = p.give(p.security())
+		*out = uintptr(unsafe.Pointer(p.give(p.security())))
 	default:
 		const noInterface = 0x8000_4002
 		return noInterface
