@@ -46,7 +46,7 @@ func run[T any](ctx context.Context, t *Table, c *call, fn func() (T, error)) (T
 		return zero, err
 	}
 	done := make(chan outcome[T], 1)
-	spawn(c.String(), fn, func(o outcome[T]) {
+	spawn(t, c.String(), fn, func(o outcome[T]) {
 		t.end(c)
 		done <- o
 	})

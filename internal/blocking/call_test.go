@@ -285,6 +285,29 @@ func TestDo_PanicIsAnError(t *testing.T) {
 			t.Errorf("no stack in %#v", err)
 		}
 		wantUnfinished(t, table)
+		if err := table.Clean(); !strings.Contains(fmt.Sprint(err), "panic: boom\ngoroutine ") {
+			t.Errorf("Clean() = %v, want the panic with its stack", err)
+		}
+	})
+}
+
+// A panic that comes when the caller has left is not lost.
+func TestDo_LatePanicIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := newTable()
+		ctx, leave := context.WithCancel(t.Context())
+		_, err := Do(ctx, table, query("disk 3"), func() (int, error) {
+			leave()
+			time.Sleep(time.Second)
+			panic("boom")
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		time.Sleep(2 * time.Second)
+		if err := table.Clean(); !strings.Contains(fmt.Sprint(err), "panic: boom") {
+			t.Errorf("Clean() = %v, want the panic", err)
+		}
 	})
 }
 

@@ -110,7 +110,7 @@ func launch[T any](ctx context.Context, t *Table, key string, fn func(ctx contex
 	f := &flight{waiters: 1, done: make(chan struct{})}
 	own := context.WithValue(context.WithoutCancel(ctx), flightKey{t}, f)
 	own, f.cancel = context.WithCancel(own)
-	spawn(key, func() (T, error) { return fn(own) }, func(o outcome[T]) { t.land(key, f, o) })
+	spawn(t, key, func() (T, error) { return fn(own) }, func(o outcome[T]) { t.land(key, f, o) })
 	return f
 }
 

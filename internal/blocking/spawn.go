@@ -27,12 +27,12 @@ var errNoResult = errors.New("goroutine ended without a result")
 
 // spawn runs fn on a new goroutine and hands its outcome to end, once,
 // whichever way fn ends.
-func spawn[T any](op string, fn func() (T, error), end func(outcome[T])) {
+func spawn[T any](t *Table, op string, fn func() (T, error), end func(outcome[T])) {
 	go func() {
 		o := outcome[T]{err: errdefs.As(errdefs.Internal, op, "", errNoResult)}
 		defer func() {
 			if p := recover(); p != nil {
-				o.err = errdefs.As(errdefs.Internal, op, "", &PanicError{p, debug.Stack()})
+				o.err = errdefs.As(errdefs.Internal, op, "", t.panicked(&PanicError{p, debug.Stack()}))
 			}
 			end(o)
 		}()

@@ -5,6 +5,7 @@ package blocking
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ type Table struct {
 	mu      sync.Mutex
 	running map[slot]*call
 	flights map[string]*flight
+	panic   *PanicError // the first
 }
 
 // On is the table of a host, shared by all that is built on it.
@@ -55,6 +57,31 @@ func (t *Table) Unfinished() []Unfinished {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Object, b.Object))
 	})
 	return list
+}
+
+// Clean fails where a call has begun and not ended, and where one has panicked,
+// be it that nobody has the panic as an error, for all callers had left. It is
+// for the end of tests.
+func (t *Table) Clean() error {
+	var failed []error
+	if left := t.Unfinished(); len(left) > 0 {
+		failed = append(failed, fmt.Errorf("calls left: %+v", left))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p := t.panic; p != nil {
+		failed = append(failed, fmt.Errorf("%w\n%s", p, p.Stack))
+	}
+	return errors.Join(failed...)
+}
+
+func (t *Table) panicked(p *PanicError) *PanicError {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.panic == nil {
+		t.panic = p
+	}
+	return p
 }
 
 // slot is what only one running call may hold.

@@ -55,8 +55,8 @@ func (s subject) in(t *testing.T, label string, run func(*trial)) {
 		run(tr)
 		tr.undisturb()
 		synctest.Wait()
-		if left := blocking.On(tr.node.Host()).Unfinished(); len(left) > 0 {
-			tr.Errorf("calls left: %+v", left)
+		if err := blocking.On(tr.node.Host()).Clean(); err != nil {
+			tr.Errorf("%v", err)
 		}
 		tr.node.Close()
 		synctest.Wait()
@@ -86,9 +86,6 @@ func (tr *trial) call(ctx context.Context) (any, error) {
 	resp, err := tr.scenario.call(ctx, tr.node)
 	if missing(resp) {
 		tr.Errorf("no response, %v", err)
-	}
-	if panicked := (*blocking.PanicError)(nil); errors.As(err, &panicked) {
-		tr.Errorf("%v\n%s", panicked, panicked.Stack)
 	}
 	return resp, err
 }

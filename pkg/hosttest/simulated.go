@@ -39,8 +39,8 @@ func ended(t *testing.T, node *simhost.Node) {
 	t.Helper()
 	node.OnCall(nil)
 	synctest.Wait()
-	if left := blocking.On(node.Host()).Unfinished(); len(left) > 0 {
-		t.Errorf("calls left: %+v", left)
+	if err := blocking.On(node.Host()).Clean(); err != nil {
+		t.Error(err)
 	}
 	node.Close()
 	synctest.Wait()

@@ -66,8 +66,8 @@ func inSite(t *testing.T, spec simhost.NodeSpec, test func(*site)) {
 		test(s)
 		node.OnCall(nil)
 		synctest.Wait()
-		if left := blocking.On(node.Host()).Unfinished(); len(left) > 0 {
-			t.Errorf("calls left: %+v", left)
+		if err := blocking.On(node.Host()).Clean(); err != nil {
+			t.Error(err)
 		}
 		node.Close()
 		synctest.Wait()

@@ -45,8 +45,8 @@ func onFarm(t *testing.T, prepare func(*simhost.DiskSpec), test func(*farm)) {
 		test(f)
 		f.node.OnCall(nil)
 		synctest.Wait()
-		if left := blocking.On(f.node.Host()).Unfinished(); len(left) > 0 {
-			t.Errorf("calls left: %+v", left)
+		if err := blocking.On(f.node.Host()).Clean(); err != nil {
+			t.Error(err)
 		}
 		f.node.Close()
 		synctest.Wait()
