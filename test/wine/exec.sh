@@ -5,7 +5,4 @@
 # $WINE, and a limit for a call that never returns.
 set -euo pipefail
 
-# Go stops a running thread to take its turn away, and changes its registers. One
-# run in Wine has ended with a broken heap, and this is what is suspected.
-export GODEBUG=asyncpreemptoff=1${GODEBUG:+,$GODEBUG}
 exec timeout --kill-after=5 "${WINE_TEST_LIMIT:-180}" "$WINE" "$@"
