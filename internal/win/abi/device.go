@@ -264,6 +264,7 @@ func (d DeviceDescriptor) Encode() []byte {
 	b := zeros(deviceDescriptorStrings)
 	b[8] = d.DeviceType
 	putBool(b[10:], d.Removable)
+	le.PutUint32(b[28:], uint32(d.BusType))
 	for i, s := range []string{d.Vendor, d.Product, d.Revision, d.Serial} {
 		if s == "" {
 			continue
@@ -272,7 +273,6 @@ func (d DeviceDescriptor) Encode() []byte {
 		b = append(b, s...)
 		b = append(b, 0)
 	}
-	le.PutUint32(b[28:], uint32(d.BusType))
 	le.PutUint32(b[32:], uint32(len(b)-deviceDescriptorStrings))
 	b = append(b, zeros(max(0, deviceDescriptorSize-len(b)))...)
 	le.PutUint32(b, deviceDescriptorSize)
