@@ -60,7 +60,7 @@ func TestOneShare_OneChange(t *testing.T) {
 }
 
 // A mapping that is being made anew is not cleared away as stale, for another
-// share's sake.
+// share's sake; who does not want to wait until it can be told has changed nothing.
 func TestOneShare_RenewedIsNotStale(t *testing.T) {
 	inSite(t, spec(), func(s *site) {
 		s.must(s.mapAs(otherShare, alice))
@@ -76,6 +76,11 @@ func TestOneShare_RenewedIsNotStale(t *testing.T) {
 		renewed, mapped := make(chan error, 1), make(chan error, 1)
 		go func() { renewed <- s.mapAs(otherShare, simhost.SMBCredential{User: alice.User, Password: "new"}) }()
 		synctest.Wait()
+		s.node.Calls().Reset()
+		ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+		defer cancel()
+		s.wantKind(s.ask(ctx, request(dataShare, bob)), context.DeadlineExceeded)
+		s.wantChanges(1, 0) // which was refused with 1219
 		go func() { mapped <- s.mapAs(dataShare, bob) }()
 		synctest.Wait()
 		close(verify)
