@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/filesystem"
@@ -53,6 +54,9 @@ func newSiteWith(t *testing.T, switches simhost.Switches) *site {
 	s := &site{T: t, node: newNode(t, switches)}
 	s.fs = group(t, s.node)
 	t.Cleanup(func() {
+		if err := blocking.On(s.node.Host()).Clean(); err != nil {
+			t.Error(err)
+		}
 		if n := s.node.OpenHandles(); n != 0 {
 			t.Errorf("%d handles left open", n)
 		}

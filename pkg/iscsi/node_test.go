@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/wmi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
@@ -92,6 +93,9 @@ func newNode(t testing.TB, edits ...func(*simhost.NodeSpec)) *simhost.Node {
 	}
 	t.Cleanup(func() {
 		wmi.On(node.Host()).Close()
+		if err := blocking.On(node.Host()).Clean(); err != nil {
+			t.Error(err)
+		}
 		if n := node.OpenHandles(); n != 0 {
 			t.Errorf("%d handles left open", n)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/wmi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
@@ -109,6 +110,9 @@ func newSite(t *testing.T, edit func(*simhost.NodeSpec)) *site {
 	t.Cleanup(func() {
 		wmi.On(node.Host()).Close()
 		synctest.Wait() // for the handles of questions that were left
+		if err := blocking.On(node.Host()).Clean(); err != nil {
+			t.Error(err)
+		}
 		if n := node.OpenHandles(); n != 0 {
 			t.Errorf("%d handles left open", n)
 		}

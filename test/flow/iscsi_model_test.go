@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/wmi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/hosttest"
@@ -445,6 +446,7 @@ func (m *iscsiModel) check(t *rapid.T) {
 	for _, s := range m.sessions {
 		m.checkDisks(t, s.target, s.portal)
 	}
+	want(t, blocking.On(m.node.Host()).Clean(), errdefs.None)
 	if n := m.node.OpenHandles(); n != 0 {
 		t.Fatalf("%d handles open", n)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/win"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
@@ -609,6 +610,7 @@ func (m *model) check(t *rapid.T) {
 	for _, folder := range folders {
 		m.checkFolder(t, folder)
 	}
+	want(t, blocking.On(m.node.Host()).Clean(), errdefs.None)
 	if n := m.node.OpenHandles(); n != 0 {
 		t.Fatalf("%d handles open", n)
 	}
