@@ -151,6 +151,20 @@ func TestProbe_Signatures(t *testing.T) {
 	}
 }
 
+// Linux md 0.90 stands in the last whole 64 KiB but one (md.h, MD_NEW_SIZE_SECTORS).
+func TestProbe_MD090(t *testing.T) {
+	for size, at := range map[int64]int64{
+		3*gib + 64*kib:  3 * gib,
+		3*gib + 128*kib: 3*gib + 64*kib,
+		3*gib + 100*kib: 3 * gib,
+	} {
+		got, err := probe(medium{put: map[int64]string{at: le32(0xa92b4efc)}}, size, 512)
+		if err != nil || got.Name != "Linux software RAID" {
+			t.Errorf("of %d bytes: got %+v, %v", size, got, err)
+		}
+	}
+}
+
 // A disk of 4096-byte sectors keeps tables and backups by its own sectors.
 func TestProbe_4KnSectors(t *testing.T) {
 	const size, sector = 3 * gib, 4096

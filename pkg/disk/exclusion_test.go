@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
@@ -82,6 +83,9 @@ func formatHangs(t *testing.T, abandoned bool) {
 	}
 	if lines := facts(node, `volume \\?\Volume`); !strings.Contains(strings.Join(lines, "\n"), `file system: NTFS ""`) {
 		t.Errorf("not formatted:\n%s", strings.Join(lines, "\n"))
+	}
+	if err := blocking.On(node.Host()).Clean(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -111,17 +111,21 @@ func (c *Client) serve(queue chan *job) (<-chan struct{}, error) {
 
 // fill starts the missing workers that may be started. c.mu is held.
 func (c *Client) fill() {
-	for i := range c.slots {
-		if c.slots[i] != nil || !c.mayStart() {
-			continue
+	for i, w := range c.slots {
+		if w == nil && c.mayStart() {
+			c.start(i)
 		}
-		w := &worker{client: c, sessions: map[string]session{}}
-		if i > 0 {
-			w.methods = c.methods
-		}
-		c.slots[i] = w
-		go w.serve()
 	}
+}
+
+// start starts the worker of a slot. All but the first take methods too.
+func (c *Client) start(slot int) {
+	w := &worker{client: c, sessions: map[string]session{}}
+	if slot > 0 {
+		w.methods = c.methods
+	}
+	c.slots[slot] = w
+	go w.serve()
 }
 
 // mayStart reports whether there may be one more worker. c.mu is held.
