@@ -66,9 +66,6 @@ func (s subject) faults(t *testing.T, o outcome) {
 	}
 }
 
-// sample is how many faults each boundary call gets by default.
-const sample = 6
-
 // plain: nothing but that the call has failed.
 func (f fault) plain() bool { return f.err != nil && !f.lasts && !f.returns && !telling(f.err) }
 
