@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 )
@@ -152,8 +153,8 @@ var signatures = []signature{
 	{"HFS+", false, magic("H+\x00\x04", 1024)},
 	{"ISO 9660", false, magic("CD001", 32<<10+1)},
 	{"Linux swap", false, func(p *probed) bool {
-		for _, page := range []int64{4 << 10, 8 << 10, 16 << 10, 64 << 10} {
-			if anyAt(p, "SWAPSPACE2", page-10) || anyAt(p, "SWAP-SPACE", page-10) {
+		for _, page := range []int64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10} {
+			if slices.ContainsFunc(swapMagics, func(magic string) bool { return p.has(page-10, magic) }) {
 				return true
 			}
 		}
@@ -179,6 +180,10 @@ var signatures = []signature{
 }
 
 const gptTable = "a GPT partition table"
+
+// What ends the first page of Linux' swap: of old, and with a system in it that
+// sleeps.
+var swapMagics = []string{"SWAPSPACE2", "SWAP-SPACE", "S1SUSPEND", "S2SUSPEND", "ULSUSPEND", "LINHIB0001"}
 
 // The BitLocker To Go identifier in its discovery volume's boot sector.
 const bitLockerToGo = "\x3b\xd6\x67\x49\x29\x2e\xd8\x4a\x83\x99\xf6\xa3\x39\xe3\xd0\x01"

@@ -74,10 +74,9 @@ func TestProbe_Signatures(t *testing.T) {
 		put     map[int64]string
 	}{
 		{"LUKS", false, map[int64]string{0: "LUKS\xba\xbe"}},
-		{"LUKS", false, map[int64]string{0x4000: "SKUL\xba\xbe"}},
-		{"LUKS", false, map[int64]string{0x100000: "SKUL\xba\xbe"}},
 		{"LVM", false, map[int64]string{0: "LABELONE", 24: "LVM2 001"}},
 		{"LVM", false, map[int64]string{512: "LABELONE", 536: "LVM2 001"}},
+		{"LVM", false, map[int64]string{1024: "LABELONE", 1048: "LVM2 001"}},
 		{"LVM", false, map[int64]string{1536: "LABELONE", 1560: "LVM2 001"}},
 		{"ZFS", false, map[int64]string{128 * kib: le64(0x00bab10c)}},
 		{"ZFS", false, map[int64]string{256*kib - kib: "\x00\x00\x00\x00\x00\xba\xb1\x0c"}}, // another byte order
@@ -93,17 +92,12 @@ func TestProbe_Signatures(t *testing.T) {
 		{"btrfs", false, map[int64]string{64*kib + 64: "_BHRfS_M"}},
 		{"XFS", false, map[int64]string{0: "XFSB"}},
 		{"ext2, ext3 or ext4", false, map[int64]string{1080: "\x53\xef"}},
-		{"Linux swap", false, map[int64]string{4096 - 10: "SWAPSPACE2"}},
-		{"Linux swap", false, map[int64]string{4096 - 10: "SWAP-SPACE"}},
-		{"Linux swap", false, map[int64]string{64*kib - 10: "SWAPSPACE2"}},
 		{"Ceph BlueStore", false, map[int64]string{0: "bluestore block device\n"}},
 		{"F2FS", false, map[int64]string{1024: "\x10\x20\xf5\xf2"}},
 		{"EROFS", false, map[int64]string{1024: "\xe2\xe1\xf5\xe0"}},
 		{"SquashFS", false, map[int64]string{0: "hsqs"}},
 		{"JFS", false, map[int64]string{32 * kib: "JFS1"}},
-		{"ReiserFS", false, map[int64]string{64*kib + 0x34: "ReIsEr2Fs"}},
 		{"GFS2", false, map[int64]string{64 * kib: "\x01\x16\x19\x70"}},
-		{"OCFS2", false, map[int64]string{2 * kib: "OCFSV2"}},
 		{"APFS", false, map[int64]string{32: "NXSB"}},
 		{"HFS+", false, map[int64]string{1024: "H+\x00\x04"}},
 		{"ISO 9660", false, map[int64]string{16*2*kib + 1: "CD001"}},
@@ -120,9 +114,6 @@ func TestProbe_Signatures(t *testing.T) {
 		{"a dynamic disk (LDM)", true, map[int64]string{size - 512*1856: "PRIVHEAD"}},
 		{"Storage Spaces", true, map[int64]string{4096: "SPACEDB "}},
 		{"Storage Spaces", true, map[int64]string{100: "SPACEDB ", 4096: "SPACEDB "}},
-		{gptTable, true, map[int64]string{512: "EFI PART"}},
-		{gptTable, true, map[int64]string{4096: "EFI PART"}},
-		{gptTable, true, map[int64]string{size - 512: "EFI PART"}},
 		{"an MBR partition table", true, map[int64]string{0: mbr(0x83, 1)}},
 		{"an MBR partition table", true, map[int64]string{0: mbr(0xee, 0xffffffff)}}, // protective, without its GPT
 
@@ -148,6 +139,35 @@ func TestProbe_Signatures(t *testing.T) {
 				t.Errorf("got %+v, %v; want %+v", got, err, want)
 			}
 		})
+	}
+}
+
+// What stands at one of several places, at each of them. Sources as above.
+func TestProbe_Places(t *testing.T) {
+	const size = 3 * gib
+	pages := []int64{4*kib - 10, 8*kib - 10, 16*kib - 10, 32*kib - 10, 64*kib - 10}
+	for _, c := range []struct {
+		want, magic string
+		places      []int64
+	}{
+		{"LUKS", "SKUL\xba\xbe", []int64{16 * kib, 32 * kib, 64 * kib, 128 * kib, 256 * kib, 512 * kib, mib}},
+		{"ReiserFS", "ReIsErFs", []int64{8*kib + 52}},
+		{"ReiserFS", "ReIsEr2Fs", []int64{64*kib + 52}},
+		{"OCFS2", "OCFSV2", []int64{kib, 2 * kib, 4 * kib, 8 * kib}},
+		{"Linux swap", "SWAPSPACE2", pages},
+		{"Linux swap", "SWAP-SPACE", pages},
+		{"Linux swap", "S1SUSPEND\x00", pages},
+		{"Linux swap", "S2SUSPEND\x00", pages},
+		{"Linux swap", "ULSUSPEND\x00", pages},
+		{"Linux swap", "LINHIB0001", pages},
+		{gptTable, "EFI PART", []int64{512, 4096, size - 4096, size - 512}},
+	} {
+		for _, at := range c.places {
+			got, err := probe(medium{put: map[int64]string{at: c.magic}}, size, 512)
+			if err != nil || got.Name != c.want {
+				t.Errorf("%q at %d: got %+v, %v; want %s", c.magic, at, got, err, c.want)
+			}
+		}
 	}
 }
 
