@@ -19,8 +19,8 @@ func (s *System) start(ctx context.Context, name string) error {
 	}
 	defer unlock()
 
-	var refusal error // for a while only
-	for {
+	var refusal, left error // it is refused for a while only, or until the caller leaves
+	for ; left == nil; left = pause(ctx, firstLook) {
 		status, err := s.settled(ctx, name, toRun)
 		switch {
 		case err != nil:
@@ -38,10 +38,8 @@ func (s *System) start(ctx context.Context, name string) error {
 			return because(ctx, unseen(ctx, toRun, err), refusal)
 		}
 		refusal = err // its state has just changed
-		if err := pause(ctx, firstLook); err != nil {
-			return because(ctx, err, refusal)
-		}
 	}
+	return because(ctx, left, refusal)
 }
 
 // awaitStarted waits for a service whose start was accepted.

@@ -147,8 +147,8 @@ var (
 
 // stop stops one service and waits until it has. It needs the service's lock.
 func (s *System) stop(ctx context.Context, name string) error {
-	var refusal error // for a while only
-	for {
+	var refusal, left error // it is refused for a while only, or until the caller leaves
+	for ; left == nil; left = pause(ctx, firstLook) {
 		status, err := s.settled(ctx, name, toStop)
 		switch {
 		case err != nil:
@@ -167,8 +167,6 @@ func (s *System) stop(ctx context.Context, name string) error {
 			return because(ctx, unseen(ctx, toStop, err), refusal)
 		}
 		refusal = err // its state has just changed
-		if err := pause(ctx, firstLook); err != nil {
-			return because(ctx, err, refusal)
-		}
 	}
+	return because(ctx, left, refusal)
 }

@@ -309,14 +309,17 @@ func (c *cursor) isForPeople() bool {
 	})
 }
 
-// isBesideError: returned with an error that is not nil, so that nobody looks at
-// it.
+// isBesideError: returned with an error that is not nil, or with false, so that
+// nobody looks at it.
 func (c *cursor) isBesideError() bool {
 	r, ok := c.parent(1).(*ast.ReturnStmt)
 	if !ok {
 		return false
 	}
 	last := r.Results[len(r.Results)-1]
+	if c.text(last) == "false" && last != c.node {
+		return true
+	}
 	if call, ok := last.(*ast.CallExpr); ok {
 		return c.text(call.Fun) == "fmt.Errorf"
 	}

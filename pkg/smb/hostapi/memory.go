@@ -95,11 +95,10 @@ func (m *memory) Remember(share winpath.Share, c Credential, isNew bool) {
 	asked := m.of(c)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.known[share]
-	if isNew {
-		known = nil
+	var known []hashes
+	if !isNew {
+		known = slices.DeleteFunc(m.known[share], func(k hashes) bool { return k.user == asked.user })
 	}
-	known = slices.DeleteFunc(known, func(k hashes) bool { return k.user == asked.user })
 	if len(known) == remembered {
 		known = slices.Delete(known, 0, 1)
 	}
