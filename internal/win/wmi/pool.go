@@ -118,7 +118,8 @@ func (c *Client) fill() {
 	}
 }
 
-// start starts the worker of a slot. All but the first take methods too.
+// start starts the worker of a slot; all but the first take methods, too. c.mu is
+// held.
 func (c *Client) start(slot int) {
 	w := &worker{client: c, sessions: map[string]session{}}
 	if slot > 0 {
