@@ -4,12 +4,14 @@ package disk_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/v2/internal/blocking"
+	"github.com/kubernetes-csi/csi-proxy/v2/internal/win/abi"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/disk"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/v2/pkg/simhost"
@@ -86,6 +88,45 @@ func formatHangs(t *testing.T, abandoned bool) {
 	}
 	if err := blocking.On(node.Host()).Clean(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Who wants the opposite of what is being done waits for its end and does not
+// join it.
+func TestOppositeChanges(t *testing.T) {
+	for _, c := range []struct{ before, first, then, want string }{
+		{"online", "SetDiskState offline", "SetDiskState online", "online"},
+		{"offline", "SetDiskState online", "SetDiskState offline", "offline"},
+		{"online", "SetReadOnly", "SetReadOnly writable", "online"},
+		{"online, read-only", "SetReadOnly writable", "SetReadOnly", "online, read-only"},
+	} {
+		t.Run(c.first, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) {
+					d.Offline, d.ReadOnly = c.before == "offline", strings.HasSuffix(c.before, "read-only")
+				}))
+				held, release := make(chan struct{}, 2), make(chan struct{})
+				node.OnCall(func(call simhost.Call, do func() error) error {
+					if call.Code == abi.IOCTL_DISK_SET_DISK_ATTRIBUTES {
+						held <- struct{}{}
+						<-release
+					}
+					return do()
+				})
+				ended := make(chan error, 2)
+				go func() { ended <- diskWide[c.first](t.Context(), group(node), 1) }()
+				<-held
+				go func() { ended <- diskWide[c.then](t.Context(), group(node), 1) }()
+				synctest.Wait()
+				close(release)
+				if err := errors.Join(<-ended, <-ended); err != nil {
+					t.Error(err)
+				}
+				if got := state(t, node); got != c.want {
+					t.Errorf("got %q, want %q", got, c.want)
+				}
+			})
+		})
 	}
 }
 

@@ -280,6 +280,32 @@ func TestPartitionDisk_Overwrite(t *testing.T) {
 	}
 }
 
+// Who may overwrite does not join a call that may not, and is refused.
+func TestPartitionDisk_OverwriteJoinsNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := nodeWith(t, blankWith(func(d *simhost.DiskSpec) { d.Media = simhost.AllMedia()[:1] }))
+		held, release := make(chan struct{}, 8), make(chan struct{})
+		node.OnCall(func(c simhost.Call, do func() error) error {
+			if c.Method == "Device.ReadAt" {
+				held <- struct{}{}
+				<-release
+			}
+			return do()
+		})
+		refused, overwritten := make(chan error, 1), make(chan error, 1)
+		go func() { refused <- diskWide["PartitionDisk"](t.Context(), group(node), 1) }()
+		<-held
+		go func() { overwritten <- diskWide["PartitionDisk with Overwrite"](t.Context(), group(node), 1) }()
+		synctest.Wait()
+		close(release)
+		wantError(t, <-refused, errdefs.ErrForeignContent, errdefs.FailedPrecondition)
+		if err := <-overwritten; err != nil {
+			t.Error(err)
+		}
+		wantTable(t, node, "data", "GPT", "reserved", "basic data")
+	})
+}
+
 func TestPartitionDisk_UnknownDisk(t *testing.T) {
 	node := nodeWith(t)
 	wantError(t, partition(t.Context(), node, 7), errdefs.ErrNotFound, errdefs.NotFound)

@@ -68,13 +68,20 @@ func TestPortals_SaidToBeThereUnseen(t *testing.T) {
 }
 
 // A portal that is registered for one initiator is refreshed and removed for
-// that one.
+// that one, and one of all initiators for none.
 func TestPortals_OfOneInitiator(t *testing.T) {
+	t.Run("of one", func(t *testing.T) {
+		initiatorGiven(t, "instance", "10.0.0.1", "[InitiatorInstanceName instance InitiatorPortalAddress 10.0.0.1]")
+	})
+	t.Run("of all", func(t *testing.T) { initiatorGiven(t, "", "", "[]") })
+}
+
+func initiatorGiven(t *testing.T, instance, address, want string) {
 	node := newNode(t, registered(first))
 	node.OnCall(func(c simhost.Call, do func() error) error {
 		err := do()
-		edit(c, "FROM MSFT_iSCSITargetPortal", "InitiatorInstanceName", "instance")
-		edit(c, "FROM MSFT_iSCSITargetPortal", "InitiatorPortalAddress", "10.0.0.1")
+		edit(c, "FROM MSFT_iSCSITargetPortal", "InitiatorInstanceName", instance)
+		edit(c, "FROM MSFT_iSCSITargetPortal", "InitiatorPortalAddress", address)
 		return err
 	})
 	given := map[string][]any{}
@@ -95,7 +102,7 @@ func TestPortals_OfOneInitiator(t *testing.T) {
 	_, _ = i.AddTargetPortal(t.Context(), &iscsi.AddTargetPortalRequest{TargetPortal: first}) // the node knows no such initiator
 	_, _ = i.RemoveTargetPortal(t.Context(), &iscsi.RemoveTargetPortalRequest{TargetPortal: first})
 	for _, method := range []string{"Update", "Remove"} {
-		if got, want := fmt.Sprint(given[method]), "[InitiatorInstanceName instance InitiatorPortalAddress 10.0.0.1]"; got != want {
+		if got := fmt.Sprint(given[method]); got != want {
 			t.Errorf("%s: got %s, want %s", method, got, want)
 		}
 	}

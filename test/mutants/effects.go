@@ -75,12 +75,12 @@ func (c *cursor) givesUp(guard *ast.IfStmt) bool {
 	if call, ok := last.(*ast.CallExpr); ok {
 		return types.Identical(c.typeOf(last), errorType) && slices.ContainsFunc(call.Args, isText)
 	}
-	return c.finds(guard, last)
+	return c.finds(guard.Cond, last)
 }
 
 // finds: the condition is that this error is not nil.
-func (c *cursor) finds(guard *ast.IfStmt, e ast.Expr) bool {
-	return types.Identical(c.typeOf(e), errorType) && c.text(guard.Cond) == c.text(e)+" != nil"
+func (c *cursor) finds(condition, e ast.Expr) bool {
+	return types.Identical(c.typeOf(e), errorType) && c.text(condition) == c.text(e)+" != nil"
 }
 
 func isText(e ast.Expr) bool {

@@ -324,8 +324,13 @@ func (c *cursor) isBesideError() bool {
 		return c.text(call.Fun) == "fmt.Errorf"
 	}
 	return slices.ContainsFunc(c.above, func(n ast.Node) bool {
-		guard, ok := n.(*ast.IfStmt)
-		return ok && c.finds(guard, last) && guard.Body.Pos() < c.node.Pos() && c.node.Pos() < guard.Body.End()
+		switch guard := n.(type) {
+		case *ast.IfStmt:
+			return c.finds(guard.Cond, last) && guard.Body.Pos() < c.node.Pos() && c.node.Pos() < guard.Body.End()
+		case *ast.CaseClause:
+			return len(guard.List) == 1 && c.finds(guard.List[0], last)
+		}
+		return false
 	})
 }
 

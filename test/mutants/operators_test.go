@@ -56,7 +56,15 @@ func first(name string) (s store, err error) {
 	return s, nil
 }
 
-func size() (int, bool) { return 3, false }
+func size(err error) (int, error) {
+	switch {
+	case err != nil:
+		return 5, err
+	}
+	return 3, nil
+}
+
+func found() (int, bool) { return 3, false }
 `
 
 // Each operator on the sample: what stands there, and what instead.
@@ -70,8 +78,9 @@ func TestOperators(t *testing.T) {
 			`name != "none" -> !(name != "none")`,
 			`!strings.ContainsAny(name, "*?") -> !(!strings.ContainsAny(name, "*?"))`,
 			`err != nil -> !(err != nil)`,
+			`err != nil -> !(err != nil)`,
 		},
-		"dropped error check": {`err != nil -> (err != nil && false)`, `err != nil -> (err != nil && false)`},
+		"dropped error check": {`err != nil -> (err != nil && false)`, `err != nil -> (err != nil && false)`, `err != nil -> (err != nil && false)`},
 		"dropped lock":        {`s.mu.Lock() -> , defer s.mu.Unlock() -> `},
 		"swapped statements": {
 			"defer s.mu.Unlock() -> " + guard + ", " + guard + " -> defer s.mu.Unlock()",
@@ -80,13 +89,13 @@ func TestOperators(t *testing.T) {
 			"s.disks[s.n] = name -> return s.n, nil, return s.n, nil -> s.disks[s.n] = name",
 			"s.n = 1 -> return s, nil, return s, nil -> s.n = 1",
 		},
-		"changed constant": {`2 -> 2 * 2`, `4 -> (4 + 1)`, `"none" -> "none" + "x"`, `"*?" -> "*?"[1:]`, `1 -> (1 + 1)`, `false -> true`},
+		"changed constant": {`2 -> 2 * 2`, `4 -> (4 + 1)`, `"none" -> "none" + "x"`, `"*?" -> "*?"[1:]`, `1 -> (1 + 1)`, `3 -> (3 + 1)`, `false -> true`},
 		"early return": {
 			early("s.mu.Lock()"), early("defer s.mu.Unlock()"), early("if err := check(name); err != nil {"),
 			early(`s.at = "here"`), early("s.n += 2 << 4"), early("s.disks[s.n] = name"), early("return s.n, nil"),
 			" -> return nil\n|if name != \"none\" && !strings.ContainsAny(name, \"*?\") {", " -> return nil\n|return fmt.Errorf(\"no name: %s\", name)",
 			" -> return store{}, nil\n|if err = check(name); err != nil {", " -> return store{}, nil\n|s.n = 1", " -> return store{}, nil\n|return s, nil",
-			" -> return 0, false\n|return 3, false }",
+			early("switch {"), early("return 3, nil"), " -> return 0, false\n|return 3, false }",
 		},
 	}
 	tree := &tree{fset: token.NewFileSet(), exports: map[string]string{}}
