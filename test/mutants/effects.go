@@ -61,8 +61,7 @@ func (c *cursor) effects(s ast.Stmt) *effects {
 	return e
 }
 
-// givesUp: if it went wrong { return value, err }, with the error that was looked
-// at, or with a new one, which has a text.
+// givesUp: if it went wrong { return value, err }.
 func (c *cursor) givesUp(guard *ast.IfStmt) bool {
 	if len(guard.Body.List) != 1 {
 		return false
@@ -72,10 +71,21 @@ func (c *cursor) givesUp(guard *ast.IfStmt) bool {
 		return false
 	}
 	last := r.Results[len(r.Results)-1]
-	if call, ok := last.(*ast.CallExpr); ok {
-		return types.Identical(c.typeOf(last), errorType) && slices.ContainsFunc(call.Args, isText)
+	return c.isNewError(last) || c.tells(guard.Cond, last)
+}
+
+// isNewError: a call that makes an error, which has a text.
+func (c *cursor) isNewError(e ast.Expr) bool {
+	call, ok := e.(*ast.CallExpr)
+	return ok && types.Identical(c.typeOf(e), errorType) && slices.ContainsFunc(call.Args, isText)
+}
+
+// tells: e is the error that the condition has found, or made of it.
+func (c *cursor) tells(condition, e ast.Expr) bool {
+	if call, ok := e.(*ast.CallExpr); ok {
+		return slices.ContainsFunc(call.Args, func(of ast.Expr) bool { return c.finds(condition, of) })
 	}
-	return c.finds(guard.Cond, last)
+	return c.finds(condition, e)
 }
 
 // finds: the condition is that this error is not nil.

@@ -317,18 +317,15 @@ func (c *cursor) isBesideError() bool {
 		return false
 	}
 	last := r.Results[len(r.Results)-1]
-	if c.text(last) == "false" && last != c.node {
-		return true
+	if last == c.node {
+		return false
 	}
-	if call, ok := last.(*ast.CallExpr); ok {
-		return c.text(call.Fun) == "fmt.Errorf"
-	}
-	return slices.ContainsFunc(c.above, func(n ast.Node) bool {
+	return c.text(last) == "false" || c.isNewError(last) || slices.ContainsFunc(c.above, func(n ast.Node) bool {
 		switch guard := n.(type) {
 		case *ast.IfStmt:
-			return c.finds(guard.Cond, last) && guard.Body.Pos() < c.node.Pos() && c.node.Pos() < guard.Body.End()
+			return c.tells(guard.Cond, last) && guard.Body.Pos() < c.node.Pos() && c.node.Pos() < guard.Body.End()
 		case *ast.CaseClause:
-			return len(guard.List) == 1 && c.finds(guard.List[0], last)
+			return len(guard.List) == 1 && c.tells(guard.List[0], last)
 		}
 		return false
 	})
