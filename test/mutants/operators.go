@@ -206,10 +206,29 @@ func swap(c *cursor) {
 	list := statements(c.node)
 	for i := range len(list) - 1 {
 		a, b := list[i], list[i+1]
-		if c.effects(a).orders(c.effects(b)) {
+		if !c.exclude(a, b) && c.effects(a).orders(c.effects(b)) {
 			c.propose(c.replace(a, c.text(b)), c.replace(b, c.text(a)))
 		}
 	}
+}
+
+// exclude: cases of which one at most can hold.
+func (c *cursor) exclude(a, b ast.Stmt) bool {
+	x, ok := a.(*ast.CaseClause)
+	if !ok {
+		return false
+	}
+	y := b.(*ast.CaseClause)
+	s, ok := c.parent(1).(*ast.SwitchStmt)
+	return ok && s.Tag != nil || x.List == nil || y.List == nil || c.asks(x, y) || c.asks(y, x)
+}
+
+// asks: one case is that there is no error, the other which error it is.
+func (c *cursor) asks(none, which *ast.CaseClause) bool {
+	e, ok := none.List[0].(*ast.BinaryExpr)
+	call, isCall := which.List[0].(*ast.CallExpr)
+	return ok && isCall && e.Op == token.EQL && c.isNil(e.Y) && len(none.List)+len(which.List) == 2 &&
+		slices.ContainsFunc(call.Args, func(of ast.Expr) bool { return c.text(of) == c.text(e.X) })
 }
 
 // changeConstant takes numbers, truth values, and texts that the code compares

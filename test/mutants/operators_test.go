@@ -56,6 +56,21 @@ func first(name string) (s store, err error) {
 	return s, nil
 }
 
+func (s *store) count(err error) {
+	switch {
+	case err == nil:
+		s.n = 1
+	case is(err):
+		return
+	case s.at != "":
+		s.n = 2
+	default:
+		return
+	}
+}
+
+func is(error) bool { return true }
+
 func size(err error) (int, error) {
 	switch {
 	case err != nil:
@@ -78,6 +93,7 @@ func TestOperators(t *testing.T) {
 			`name != "none" -> !(name != "none")`,
 			`!strings.ContainsAny(name, "*?") -> !(!strings.ContainsAny(name, "*?"))`,
 			`err != nil -> !(err != nil)`,
+			`err == nil -> !(err == nil)`, `is(err) -> !(is(err))`, `s.at != "" -> !(s.at != "")`,
 			`err != nil -> !(err != nil)`,
 		},
 		"dropped error check": {`err != nil -> (err != nil && false)`, `err != nil -> (err != nil && false)`, `err != nil -> (err != nil && false)`},
@@ -88,13 +104,18 @@ func TestOperators(t *testing.T) {
 			"s.n += 2 << 4 -> s.disks[s.n] = name, s.disks[s.n] = name -> s.n += 2 << 4",
 			"s.disks[s.n] = name -> return s.n, nil, return s.n, nil -> s.disks[s.n] = name",
 			"s.n = 1 -> return s, nil, return s, nil -> s.n = 1",
+			"case is(err):\n\t\treturn -> case s.at != \"\":\n\t\ts.n = 2, case s.at != \"\":\n\t\ts.n = 2 -> case is(err):\n\t\treturn",
 		},
-		"changed constant": {`2 -> 2 * 2`, `4 -> (4 + 1)`, `"none" -> "none" + "x"`, `"*?" -> "*?"[1:]`, `1 -> (1 + 1)`, `3 -> (3 + 1)`, `false -> true`},
+		"changed constant": {
+			`2 -> 2 * 2`, `4 -> (4 + 1)`, `"none" -> "none" + "x"`, `"*?" -> "*?"[1:]`, `1 -> (1 + 1)`,
+			`1 -> (1 + 1)`, `"" -> "" + "x"`, `2 -> (2 + 1)`, `true -> false`, `3 -> (3 + 1)`, `false -> true`,
+		},
 		"early return": {
 			early("s.mu.Lock()"), early("defer s.mu.Unlock()"), early("if err := check(name); err != nil {"),
 			early(`s.at = "here"`), early("s.n += 2 << 4"), early("s.disks[s.n] = name"), early("return s.n, nil"),
 			" -> return nil\n|if name != \"none\" && !strings.ContainsAny(name, \"*?\") {", " -> return nil\n|return fmt.Errorf(\"no name: %s\", name)",
 			" -> return store{}, nil\n|if err = check(name); err != nil {", " -> return store{}, nil\n|s.n = 1", " -> return store{}, nil\n|return s, nil",
+			" -> return \n|switch {", " -> return false\n|return true }",
 			early("switch {"), early("return 3, nil"), " -> return 0, false\n|return 3, false }",
 		},
 	}
