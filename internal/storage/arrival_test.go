@@ -103,6 +103,26 @@ func TestDiskArrivals_AtOnce(t *testing.T) {
 	}
 }
 
+// Windows tells of a disk while somebody waits. As below, nothing but the lock
+// comes between the two.
+func TestDiskArrivals_ToldMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := On(&win.Host{Arrivals: &fakeArrivals{}})
+		var windows sync.WaitGroup
+		windows.Go(func() {
+			time.Sleep(time.Second)
+			s.arrivals.tell()
+		})
+		notice, stop := s.DiskArrivals(t.Context())
+		time.Sleep(2 * time.Second)
+		stop()
+		windows.Wait()
+		if n := len(notice); n != 1 {
+			t.Errorf("%d notices, want 1", n)
+		}
+	})
+}
+
 // One caller asks Windows, another profits later. Nothing but the lock comes
 // between the two here: time passes without either waiting for the other.
 func TestWatchDisks_OnceForAll(t *testing.T) {
