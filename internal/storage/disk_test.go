@@ -258,6 +258,11 @@ func TestInspectDisk_Identity(t *testing.T) {
 		"descriptor fails": {"s", []func(*fakeDevice){func(d *fakeDevice) {
 			d.answer[abi.IOCTL_STORAGE_QUERY_PROPERTY] = refuses(win.ERROR_IO_DEVICE)
 		}}, win.ERROR_IO_DEVICE},
+		"descriptor is malformed": {"s", []func(*fakeDevice){func(d *fakeDevice) {
+			d.answer[abi.IOCTL_STORAGE_QUERY_PROPERTY] = properties(map[abi.PropertyID][]byte{
+				abi.PropertyDevice: bytes.Repeat([]byte{0xff}, 64),
+			})
+		}}, errdefs.ErrInternal},
 		"page 83 is malformed": {"s", []func(*fakeDevice){func(d *fakeDevice) {
 			d.answer[abi.IOCTL_STORAGE_QUERY_PROPERTY] = properties(map[abi.PropertyID][]byte{
 				abi.PropertyDevice:   abi.DeviceDescriptor{Serial: "s"}.Encode(),
