@@ -153,12 +153,9 @@ var signatures = []signature{
 	{"HFS+", false, magic("H+\x00\x04", 1024)},
 	{"ISO 9660", false, magic("CD001", 32<<10+1)},
 	{"Linux swap", false, func(p *probed) bool {
-		for _, page := range []int64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10} {
-			if slices.ContainsFunc(swapMagics, func(magic string) bool { return p.has(page-10, magic) }) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(swapMagics, func(magic string) bool {
+			return anyAt(p, magic, 4<<10-10, 8<<10-10, 16<<10-10, 32<<10-10, 64<<10-10)
+		})
 	}},
 	{"BitLocker", true, func(p *probed) bool {
 		return p.has(3, "-FVE-FS-") || p.has(3, "MSWIN4.1") && p.has(424, bitLockerToGo)
